@@ -56,8 +56,8 @@ void ingot::buildTrainingPipeline(OpPassManager &manager,
     manager.addNestedPass<func::FuncOp>(
         createMergeProjections({options.precision}));
   bool accumulates = options.gradAccumulation > 1;
-  manager.addPass(
-      createAttachLoss({options.loss, accumulates || options.dataParallel}));
+  manager.addPass(createAttachLoss(
+      {options.loss, options.metrics, accumulates || options.dataParallel}));
   if (options.level > 0)
     manager.addPass(createPadClasses({options.precision}));
   bool scales = options.lossScaling || options.precision == "fp16";
@@ -270,7 +270,8 @@ void ingot::registerPipelines() {
                    "@predict",
                    [](OpPassManager &manager, const PipelineOptions &options,
                       const Target &) {
-                     manager.addPass(createAttachLoss({options.loss}));
+                     manager.addPass(
+                         createAttachLoss({options.loss, options.metrics}));
                      manager.addPass(createDifferentiate());
                      manager.addPass(createApplyOptimizer(
                          {options.optimizer, options.noDecay, options.clip}));

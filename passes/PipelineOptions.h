@@ -27,8 +27,14 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
 
   Setting<std::string> loss{
       *this, "loss",
-      "cross-entropy[:AXIS], mse, bce-with-logits or output:NAME; needed "
-      "unless the only output is a float scalar"};
+      "cross-entropy[:AXIS], mse, bce-with-logits or output:NAME, with "
+      "settings "
+      "such as cross-entropy:smoothing=0.1, or a sum of them; needed unless "
+      "the only output is a float scalar"};
+  Setting<std::string> metrics{
+      *this, "metrics",
+      "metrics of evaluations, separated by commas: accuracy, topK, f1, auc, "
+      "confusion, perplexity, mae, r2, as far as the loss has them"};
   Setting<std::string> optimizer{*this, "optimizer",
                                  joinChoices(getOptimizerNames()) +
                                      " (that of --optimizer-model, or adamw)",

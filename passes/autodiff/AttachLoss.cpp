@@ -15,6 +15,8 @@
 #include "dialects/ingot/ir/Signature.h"
 #include "dialects/ingot/support/Remarks.h"
 #include "passes/autodiff/Losses.h"
+#include "passes/autodiff/Metrics.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Error.h"
 
 namespace ingot {
@@ -32,6 +34,7 @@ static constexpr StringLiteral kValidName = "valid";
 static constexpr StringLiteral kLossHint =
     "choose with --loss cross-entropy[:AXIS], mse, bce-with-logits or "
     "output:NAME";
+static constexpr StringLiteral kMetricsAttr = "ingot.metrics";
 
 namespace {
 /// The loss, and the result of @forward that it is computed from.
@@ -40,19 +43,30 @@ struct LossOfResult {
   unsigned result;
 };
 
+using Terms = SmallVector<LossOfResult>;
+
 struct AttachLoss : public ingot::impl::AttachLossBase<AttachLoss> {
   using AttachLossBase::AttachLossBase;
 
   void runOnOperation() override;
 
 private:
-  FailureOr<LossOfResult> chooseLoss(Signature forward);
+  /// Returns the terms of the loss.
+  FailureOr<Terms> chooseLoss(Signature forward);
+  FailureOr<LossOfResult> chooseResult(Signature forward, Loss term,
+                                       ArrayRef<unsigned> outputs);
+  LogicalResult chooseMetrics(const Loss &first);
+  LogicalResult checkLabels(Signature forward, const Terms &terms);
   /// Creates the functions beside a @train_step that was imported with its
   /// backward pass.
   LogicalResult completeImported(func::FuncOp train, func::FuncOp forward);
-  void buildTrainStep(Signature step, const LossOfResult &chosen);
-  void buildEvalStep(Signature step, const LossOfResult &chosen,
-                     StringRef labelsName = "labels");
+  void buildTrainStep(Signature step, const Terms &terms);
+  void buildEvalStep(Signature step, const Terms &terms,
+                     StringRef labelsName = "");
+  void evaluateTerm(Signature step, const LossOfResult &term, unsigned number,
+                    Value output, StringRef labelsName, ResultList &results);
+
+  SmallVector<std::string> wanted;
 };
 } // namespace
 
@@ -121,7 +135,7 @@ static std::string quotedNames(Signature forward, ArrayRef<unsigned> outputs) {
   return names;
 }
 
-FailureOr<LossOfResult> AttachLoss::chooseLoss(Signature forward) {
+FailureOr<Terms> AttachLoss::chooseLoss(Signature forward) {
   Location loc = forward.getFunction().getLoc();
   auto emitLossError = [&](const Twine &what, const Twine &hint) {
     return emitOptionError(&getContext(), "loss", what, hint);
@@ -135,9 +149,9 @@ FailureOr<LossOfResult> AttachLoss::chooseLoss(Signature forward) {
     return tensorType(forward.getReturn()->getOperand(output));
   };
 
-  Loss chosen{Loss::Output};
-  unsigned result = outputs.front();
   if (loss.empty()) {
+    Loss chosen{Loss::Output};
+    unsigned result = outputs.front();
     RankedTensorType type = typeOf(result);
     if (outputs.size() != 1 || !isLossType(type)) {
       SmallVector<unsigned> scalars = llvm::filter_to_vector(
@@ -159,31 +173,96 @@ FailureOr<LossOfResult> AttachLoss::chooseLoss(Signature forward) {
                                      "bce-with-logits of the first output");
     }
     chosen.output = forward.resultName(result).str();
-  } else {
-    llvm::Expected<Loss> parsed = Loss::parse(loss);
-    if (!parsed)
-      return emitLossError(llvm::toString(parsed.takeError()), kLossHint);
-    chosen = *parsed;
-    if (chosen.kind == Loss::Output) {
-      auto named = llvm::find_if(outputs, [&](unsigned output) {
-        return forward.resultName(output) == chosen.output;
-      });
-      if (named == outputs.end())
-        return emitLossError("the model has no output '" + chosen.output + "'",
+    return Terms{{chosen, result}};
+  }
+  llvm::Expected<std::vector<Loss>> parsed = Loss::parseSum(loss);
+  if (!parsed)
+    return emitLossError(llvm::toString(parsed.takeError()), kLossHint);
+  Terms terms;
+  for (const Loss &term : *parsed) {
+    FailureOr<LossOfResult> chosen = chooseResult(forward, term, outputs);
+    if (failed(chosen))
+      return failure();
+    terms.push_back(*chosen);
+  }
+  return terms;
+}
+
+FailureOr<LossOfResult> AttachLoss::chooseResult(Signature forward, Loss term,
+                                                 ArrayRef<unsigned> outputs) {
+  unsigned result = outputs.front();
+  if (!term.output.empty()) {
+    auto named = llvm::find_if(outputs, [&](unsigned output) {
+      return forward.resultName(output) == term.output;
+    });
+    if (named == outputs.end())
+      return emitOptionError(&getContext(), "loss",
+                             "the model has no output '" + term.output + "'",
                              "its outputs are " +
                                  quotedNames(forward, outputs));
-      result = *named;
-    }
+    result = *named;
   }
-  RankedTensorType type = typeOf(result);
-  if (llvm::Error error = chosen.inferAxis(type, dataTypes(forward)))
-    return emitLossError(llvm::toString(std::move(error)),
-                         hintFor(chosen, type));
-  if (llvm::Error error = chosen.resolve(type))
-    return emitLossError(llvm::toString(std::move(error)),
-                         hintFor(chosen, type));
-  noteAxis(&getContext(), chosen, forward.resultName(result), type);
-  return LossOfResult{chosen, result};
+  RankedTensorType type = tensorType(forward.getReturn()->getOperand(result));
+  llvm::Error error = term.inferAxis(type, dataTypes(forward));
+  if (!error)
+    error = term.resolve(type);
+  if (error)
+    return emitOptionError(&getContext(), "loss",
+                           llvm::toString(std::move(error)),
+                           hintFor(term, type));
+  noteAxis(&getContext(), term, forward.resultName(result), type);
+  return LossOfResult{term, result};
+}
+
+/// Metrics are those of the first term.
+LogicalResult AttachLoss::chooseMetrics(const Loss &first) {
+  llvm::Expected<SmallVector<std::string>> parsed =
+      parseMetrics(metrics, first);
+  if (!parsed)
+    return emitOptionError(&getContext(), "metrics",
+                           llvm::toString(parsed.takeError()),
+                           "leave out what the loss has not");
+  wanted = std::move(*parsed);
+  if (!wanted.empty())
+    getOperation()->setAttr(
+        kMetricsAttr,
+        Builder(&getContext())
+            .getStrArrayAttr(llvm::to_vector_of<StringRef>(wanted)));
+  return success();
+}
+
+/// Labels are inputs of their own; terms may share them.
+LogicalResult AttachLoss::checkLabels(Signature forward, const Terms &terms) {
+  llvm::StringMap<RankedTensorType> types;
+  for (const LossOfResult &term : terms) {
+    if (term.loss.kind == Loss::Output)
+      continue;
+    std::string name = term.loss.labelsName();
+    for (unsigned i = 0; i < forward.numInputs(); ++i)
+      if (forward.argumentName(i) == name)
+        return emitUserError(forward.getFunction().getLoc(),
+                             "the model has an input '" + name + "' of its own",
+                             "name the output that is the loss: --loss "
+                             "output:NAME");
+    RankedTensorType type = term.loss.labelsType(
+        tensorType(forward.getReturn()->getOperand(term.result)));
+    RankedTensorType &known = types[name];
+    if (known && known != type)
+      return emitOptionError(&getContext(), "loss",
+                             "two terms take other labels from one input '" +
+                                 name + "'",
+                             "name their outputs, as in mse@OUTPUT: the labels "
+                             "are labels_OUTPUT then");
+    known = type;
+  }
+  return success();
+}
+
+static std::string describe(const Terms &terms) {
+  return llvm::join(
+      llvm::map_range(terms,
+                      [](const LossOfResult &term) { return term.loss.str(); }),
+      "+");
 }
 
 //===----------------------------------------------------------------------===//
@@ -209,7 +288,10 @@ static void useInferenceForms(func::FuncOp func) {
 /// The input that the model's output is compared with. The trainer checks
 /// labels of classes before it uses them.
 static Value addLabels(Signature step, const Loss &loss,
-                       RankedTensorType output, StringRef name = "labels") {
+                       RankedTensorType output, StringRef name) {
+  for (unsigned i = 0; i < step.numInputs(); ++i)
+    if (step.argumentName(i) == name && step.argumentKind(i) == "labels")
+      return step.getFunction().getArgument(i);
   BlockArgument labels = step.addInput(name, "labels", loss.labelsType(output));
   if (loss.kind == Loss::CrossEntropy) {
     Builder builder(labels.getContext());
@@ -224,37 +306,48 @@ static Value scalarF32(Arithmetic a, Value value) {
   return a.cast(a.reshape(value, {}), Float32Type::get(value.getContext()));
 }
 
-void AttachLoss::buildTrainStep(Signature step, const LossOfResult &chosen) {
+void AttachLoss::buildTrainStep(Signature step, const Terms &terms) {
   Operation *terminator = step.getReturn();
   OpBuilder builder(terminator);
   Location loc = NameLoc::get(builder.getStringAttr("loss"));
   Arithmetic a(builder, loc);
-  Value output = terminator->getOperand(chosen.result);
+  // One weight serves one mean: those of a sum are of each micro-batch and
+  // rank.
+  bool returnsWeight = weigh && terms.size() == 1;
 
-  Value mean, weight;
-  if (chosen.loss.kind == Loss::Output) {
-    mean = output;
-  } else {
-    Value labels = addLabels(step, chosen.loss, tensorType(output));
-    LossTerms terms = buildLossTerms(builder, loc, chosen.loss, output, labels,
-                                     /*wantCorrect=*/false);
-    Value total = a.sumAll(terms.losses);
-    Type element = tensorType(total).getElementType();
-    auto elements =
-        static_cast<double>(tensorType(terms.losses).getNumElements());
-    Value count;
-    if (terms.counted)
-      count = a.sumAll(a.cast(terms.counted, element));
-    if (count && weigh) {
-      weight = a.div(count, elements);
-      count = {};
+  Value whole, weight;
+  for (const LossOfResult &term : terms) {
+    Value mean = terminator->getOperand(term.result);
+    if (term.loss.kind != Loss::Output) {
+      Value labels =
+          addLabels(step, term.loss, tensorType(mean), term.loss.labelsName());
+      LossTerms parts = buildLossTerms(builder, loc, term.loss, mean, labels,
+                                       /*wantCorrect=*/false);
+      Value total = a.sumAll(parts.losses);
+      Type element = tensorType(total).getElementType();
+      auto elements =
+          static_cast<double>(tensorType(parts.losses).getNumElements());
+      Value count;
+      if (parts.weights)
+        count = a.sumAll(parts.weights);
+      else if (parts.counted)
+        count = a.sumAll(a.cast(parts.counted, element));
+      if (count && returnsWeight) {
+        weight = a.div(count, elements);
+        count = {};
+      }
+      // No element that counts gives 0 / 0, as in PyTorch.
+      mean = count ? a.div(total, count) : a.div(total, elements);
     }
-    // No element that counts gives 0 / 0, as in PyTorch.
-    mean = count ? a.div(total, count) : a.div(total, elements);
+    if (terms.size() > 1)
+      mean = scalarF32(a, mean);
+    if (term.loss.factor != 1)
+      mean = a.mul(mean, term.loss.factor);
+    whole = whole ? a.add(whole, mean) : mean;
   }
 
   ResultList results;
-  results.addNamed("loss", scalarF32(a, mean));
+  results.addNamed("loss", scalarF32(a, whole));
   if (weight)
     results.addNamed("loss_weight", scalarF32(a, weight));
   for (const ResultList::Entry &entry : ResultList::of(step).entries)
@@ -285,49 +378,80 @@ static Value belowValid(Arithmetic a, RankedTensorType type, Value valid,
   return a.compare(Predicate::LT, sample, a.fill(valid, type.getShape()));
 }
 
-void AttachLoss::buildEvalStep(Signature step, const LossOfResult &chosen,
+/// Adds the sums of a term over the samples that are valid, and for the first
+/// term what metrics need.
+void AttachLoss::evaluateTerm(Signature step, const LossOfResult &term,
+                              unsigned number, Value output,
+                              StringRef labelsName, ResultList &results) {
+  OpBuilder builder(step.getReturn());
+  Location loc = NameLoc::get(builder.getStringAttr("loss"));
+  Arithmetic a(builder, loc);
+  auto scalarType = RankedTensorType::get({}, builder.getF32Type());
+  std::string suffix = number == 0 ? "" : "." + std::to_string(number);
+  auto addSums = [&](Value sum, Value count) {
+    if (term.loss.factor != 1)
+      sum = a.mul(sum, term.loss.factor);
+    results.addNamed("loss_sum" + suffix, sum);
+    results.addNamed("loss_count" + suffix, count);
+  };
+  if (term.loss.kind == Loss::Output)
+    return addSums(scalarF32(a, output), a.constant(scalarType, 1.0));
+
+  Value labels = addLabels(
+      step, term.loss, tensorType(output),
+      labelsName.empty() ? StringRef(term.loss.labelsName()) : labelsName);
+  Value valid = step.getFunction().getArgument(*step.findInput(kValidName));
+  RankedTensorType labelsType = tensorType(labels);
+  LossTerms terms = buildLossTerms(builder, loc, term.loss, output, labels,
+                                   /*wantCorrect=*/number == 0);
+  auto batch = getOperation()->getAttrOfType<IntegerAttr>(kBatchAttr);
+  Value counts =
+      belowValid(a, labelsType, valid,
+                 batch ? std::optional(batch.getInt()) : std::nullopt);
+  if (counts && terms.counted)
+    counts = a.logicalAnd(counts, terms.counted);
+  else if (!counts)
+    counts = terms.counted;
+
+  auto count = [&](Value mask) {
+    return a.sumAll(a.cast(mask, builder.getF32Type()));
+  };
+  Value losses = counts ? a.select(counts, terms.losses, 0.0) : terms.losses;
+  Value labelCount = counts
+                         ? count(counts)
+                         : a.constant(scalarType, labelsType.getNumElements());
+  Value lossCount = labelCount;
+  if (terms.weights)
+    lossCount =
+        scalarF32(a, a.sumAll(counts ? a.select(counts, terms.weights, 0.0)
+                                     : terms.weights));
+  addSums(scalarF32(a, a.sumAll(losses)), lossCount);
+  if (terms.correct)
+    results.addNamed("correct", count(a.logicalAnd(terms.correct, counts)));
+  if (terms.correct && terms.weights)
+    results.addNamed("correct_count", labelCount);
+  if (number == 0)
+    buildMetrics(builder, loc, wanted, {term.loss, output, labels, counts},
+                 results);
+}
+
+void AttachLoss::buildEvalStep(Signature step, const Terms &terms,
                                StringRef labelsName) {
   useInferenceForms(step.getFunction());
   Operation *terminator = step.getReturn();
   OpBuilder builder(terminator);
-  Location loc = NameLoc::get(builder.getStringAttr("loss"));
-  Arithmetic a(builder, loc);
-  Value output = terminator->getOperand(chosen.result);
-  auto scalarType = RankedTensorType::get({}, builder.getF32Type());
-  auto validType = RankedTensorType::get({}, builder.getI64Type());
-
+  // The inputs in the order labels, then the number of valid samples.
+  for (const LossOfResult &term : terms)
+    if (term.loss.kind != Loss::Output)
+      addLabels(
+          step, term.loss, tensorType(terminator->getOperand(term.result)),
+          labelsName.empty() ? StringRef(term.loss.labelsName()) : labelsName);
+  (void)step.addInput(kValidName, kValidName,
+                      RankedTensorType::get({}, builder.getI64Type()));
   ResultList results;
-  if (chosen.loss.kind == Loss::Output) {
-    (void)step.addInput(kValidName, kValidName, validType);
-    results.addNamed("loss_sum", scalarF32(a, output));
-    results.addNamed("loss_count", a.constant(scalarType, 1.0));
-  } else {
-    Value labels = addLabels(step, chosen.loss, tensorType(output), labelsName);
-    RankedTensorType labelsType = tensorType(labels);
-    Value valid = step.addInput(kValidName, kValidName, validType);
-    LossTerms terms = buildLossTerms(builder, loc, chosen.loss, output, labels,
-                                     /*wantCorrect=*/true);
-    auto batch = getOperation()->getAttrOfType<IntegerAttr>(kBatchAttr);
-    Value counts =
-        belowValid(a, labelsType, valid,
-                   batch ? std::optional(batch.getInt()) : std::nullopt);
-    if (counts && terms.counted)
-      counts = a.logicalAnd(counts, terms.counted);
-    else if (!counts)
-      counts = terms.counted;
-
-    auto count = [&](Value mask) {
-      return a.sumAll(a.cast(mask, builder.getF32Type()));
-    };
-    Value losses = counts ? a.select(counts, terms.losses, 0.0) : terms.losses;
-    results.addNamed("loss_sum", scalarF32(a, a.sumAll(losses)));
-    results.addNamed("loss_count",
-                     counts
-                         ? count(counts)
-                         : a.constant(scalarType, labelsType.getNumElements()));
-    if (terms.correct)
-      results.addNamed("correct", count(a.logicalAnd(terms.correct, counts)));
-  }
+  for (auto [number, term] : llvm::enumerate(terms))
+    evaluateTerm(step, term, number, terminator->getOperand(term.result),
+                 labelsName, results);
   results.apply(step);
   step.eraseUnused();
 }
@@ -398,7 +522,9 @@ LogicalResult AttachLoss::completeImported(func::FuncOp train,
   // What the graph reads as labels, the loss brings itself.
   if (chosen.loss.kind != Loss::Output)
     eraseUnusedData(signature);
-  buildEvalStep(cloneForward(forward, kEvalStepName), chosen, labels);
+  if (failed(chooseMetrics(chosen.loss)))
+    return failure();
+  buildEvalStep(cloneForward(forward, kEvalStepName), Terms{chosen}, labels);
   Signature predict = cloneForward(forward, kPredictName);
   if (chosen.loss.kind == Loss::Output && modelOutputs(predict).size() > 1) {
     ResultList all = ResultList::of(predict);
@@ -431,30 +557,19 @@ void AttachLoss::runOnOperation() {
                         "import a model, or name its function @forward");
     return signalPassFailure();
   }
-  FailureOr<LossOfResult> chosen = chooseLoss(Signature(forward));
-  if (failed(chosen))
+  FailureOr<Terms> terms = chooseLoss(Signature(forward));
+  if (failed(terms) || failed(checkLabels(Signature(forward), *terms)) ||
+      failed(chooseMetrics(terms->front().loss)) ||
+      failed(Signature(forward).checkIsFree(kValidName)))
     return signalPassFailure();
 
-  for (unsigned i = 0; i < forward.getNumArguments(); ++i)
-    if (chosen->loss.kind != Loss::Output &&
-        Signature(forward).argumentName(i) == "labels") {
-      (void)emitUserError(
-          forward.getLoc(), "the model has an input 'labels' of its own",
-          "name the output that is the loss: --loss output:NAME");
-      return signalPassFailure();
-    }
-
-  if (failed(Signature(forward).checkIsFree(kValidName)))
-    return signalPassFailure();
-
-  buildTrainStep(cloneForward(forward, kTrainStepName), *chosen);
-  buildEvalStep(cloneForward(forward, kEvalStepName), *chosen);
+  buildTrainStep(cloneForward(forward, kTrainStepName), *terms);
+  buildEvalStep(cloneForward(forward, kEvalStepName), *terms);
   buildPredict(cloneForward(forward, kPredictName));
-  module->setAttr(kLossAttr,
-                  StringAttr::get(&getContext(), chosen->loss.str()));
+  module->setAttr(kLossAttr, StringAttr::get(&getContext(), describe(*terms)));
   remark::passed(forward.getLoc(), remarkOptions(getArgument(), "Loss"))
-      << remark::metric("loss", chosen->loss.str())
+      << remark::metric("loss", describe(*terms))
       << remark::metric("output",
-                        Signature(forward).resultName(chosen->result));
+                        Signature(forward).resultName(terms->front().result));
   forward.erase();
 }

@@ -9,12 +9,14 @@
 #define INGOT_PASSES_AUTODIFF_LOSSES_H
 
 #include "dialects/ingot/ir/Dialect.h"
+#include "llvm/ADT/SmallVector.h"
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace ingot {
 
-/// A loss as the user names it.
+/// A loss as the user names it, or a term of one that is a sum.
 struct Loss {
   enum Kind { CrossEntropy, MeanSquaredError, BceWithLogits, Output };
 
@@ -23,15 +25,38 @@ struct Loss {
   int64_t axis = -1;
   /// Whether the name has the axis; otherwise `inferAxis` may choose another.
   bool hasAxis = false;
-  /// Output: the name of the output that is the loss.
+  /// The name of the output that is the loss, or that it is computed from;
+  /// empty for the first output.
   std::string output{};
+  /// What the term is multiplied by in a sum.
+  double factor = 1;
+  /// CrossEntropy: the part of each label that is spread over all classes.
+  double smoothing = 0;
+  /// The exponent of the factor that makes terms small whose labels are
+  /// predicted well (Lin et al., "Focal loss for dense object detection"); 0
+  /// without one.
+  double focal = 0;
+  /// BceWithLogits with `focal`: the weight of positive labels; negative ones
+  /// have the rest of 1.
+  std::optional<double> alpha = std::nullopt;
+  /// CrossEntropy: the weight of each class. BceWithLogits: the weight of
+  /// positive labels, one for all or one for each index of the last axis. Empty
+  /// without weights.
+  llvm::SmallVector<double> weights{};
 
   /// Returns the loss with the name, or an error that says what is wrong with
-  /// the name.
+  /// the name. The name of a term is [FACTOR*]NAME[:SETTINGS][@OUTPUT].
   static llvm::Expected<Loss> parse(llvm::StringRef text);
+  /// Returns the terms of a sum, which `+` separates.
+  static llvm::Expected<std::vector<Loss>> parseSum(llvm::StringRef text);
 
   /// Returns the name in the syntax of `parse`.
   std::string str() const;
+
+  /// The name of the input that the output is compared with.
+  std::string labelsName() const {
+    return output.empty() ? "labels" : "labels_" + output;
+  }
 
   /// Chooses the axis of the classes from the model's inputs, if the name does
   /// not have it: the axis without which the output has the shape of an input,
@@ -56,6 +81,9 @@ struct LossTerms {
   mlir::Value losses;
   /// The mask of the elements that count; null if all do.
   mlir::Value counted;
+  /// What the losses of elements weigh in the mean, 0 where they do not count;
+  /// null if all weigh 1. The losses are multiplied by it already.
+  mlir::Value weights;
   /// The mask of the elements that are predicted correctly; null if the loss
   /// has no such notion.
   mlir::Value correct;

@@ -18,7 +18,8 @@ def AttachLoss : Pass<"ingot-attach-loss", "::mlir::ModuleOp"> {
     - `@train_step` returns the loss, a scalar f32 named `loss`, and the states that the
       forward pass updates;
     - `@eval_step` returns `loss_sum`, `loss_count` and, for a cross entropy, `correct`, over the samples
-      whose index is below the input `valid`: the rest of the batch is padding;
+      whose index is below the input `valid`: the rest of the batch is padding. For the metrics of the option it returns
+      what they are computed from, as results `metric.NAME`: sums over samples, or in `metric.rows.NAME` values of each;
     - `@predict` returns the model's outputs.
 
     Evaluation and prediction use the inference form of ops that have one
@@ -27,10 +28,13 @@ def AttachLoss : Pass<"ingot-attach-loss", "::mlir::ModuleOp"> {
 
     | loss | labels | |
     |---|---|---|
-    | `cross-entropy[:AXIS]` | i64, the output's shape without AXIS | labels of -100 do not count |
+    | `cross-entropy[:AXIS]` | i64, the output's shape without AXIS | labels of -100 do not count; `smoothing=S`, `weights=W/W/...` for each class, `focal=G` |
     | `mse` | same type as the output | squared difference |
-    | `bce-with-logits` | same type as the output | cross entropy of the logistic function |
+    | `bce-with-logits` | same type as the output | cross entropy of the logistic function; `focal=G`, `alpha=A`, `pos-weight=W` |
     | `output:NAME` | none | the model computes its loss |
+
+    Settings follow a colon, separated by commas. A loss is a sum of terms `FACTOR*NAME:SETTINGS@OUTPUT`, separated by
+    `+`: a term with `@OUTPUT` is computed from that output and an input `labels_OUTPUT`.
 
     Before:
     ```mlir
@@ -47,8 +51,10 @@ def AttachLoss : Pass<"ingot-attach-loss", "::mlir::ModuleOp"> {
     from the part of the step that computes the loss. A `@train_step` without gradients is left alone.
   }];
   let options = [Option<"loss", "loss", "std::string", "\"\"",
-      "cross-entropy[:AXIS], mse, bce-with-logits or output:NAME; the only "
+      "cross-entropy[:AXIS], mse, bce-with-logits or output:NAME, with settings, or a sum of them; the only "
       "output if that is a float scalar">,
+    Option<"metrics", "metrics", "std::string", "\"\"",
+      "metrics of evaluations, separated by commas: accuracy, topK, f1, auc, confusion, perplexity, mae, r2">,
     Option<"weigh", "weigh", "bool", "false",
       "where labels can be ignored, divide by the number of all labels, and return the fraction that counts as "
       "`loss_weight`: sums of both, over micro-batches or ranks, give the mean">];

@@ -224,15 +224,36 @@ static std::vector<StateRange> readStateWrites(const Field &field,
   return ranges;
 }
 
-/// The axis in `cross-entropy:AXIS`.
-static std::optional<int64_t> readClassAxis(const std::string &loss) {
+/// The term of a loss FACTOR*NAME:SETTINGS@OUTPUT+... that compares with the
+/// labels of this name, without factor and output. One that is alone may have
+/// any labels.
+static std::string_view findTerm(std::string_view loss,
+                                 std::string_view labels) {
+  bool isAlone = loss.find('+') == std::string_view::npos;
+  while (!loss.empty()) {
+    std::string_view term = loss.substr(0, loss.find('+'));
+    loss.remove_prefix(std::min(term.size() + 1, loss.size()));
+    if (size_t factor = term.find('*'); factor != std::string_view::npos)
+      term.remove_prefix(factor + 1);
+    size_t at = term.find('@');
+    std::string name = "labels";
+    if (at != std::string_view::npos)
+      name += "_" + std::string(term.substr(at + 1));
+    if (isAlone || name == labels)
+      return term.substr(0, at);
+  }
+  return {};
+}
+
+/// The axis in `cross-entropy:AXIS`, which settings may follow.
+static std::optional<int64_t> readClassAxis(std::string_view loss) {
   constexpr std::string_view name = "cross-entropy:";
   int64_t axis = 0;
   if (!loss.starts_with(name))
     return std::nullopt;
   const char *end = loss.data() + loss.size();
   auto parsed = std::from_chars(loss.data() + name.size(), end, axis);
-  if (parsed.ec != std::errc() || parsed.ptr != end)
+  if (parsed.ec != std::errc() || (parsed.ptr != end && *parsed.ptr != ','))
     return std::nullopt;
   return axis;
 }
@@ -249,7 +270,7 @@ static FunctionSpec readFunction(const Field &field, const Manifest &manifest) {
         item["kind"].getChoice({"data", "labels", "hyper", "valid"}));
     if (item.has("classes")) {
       input.classes = item["classes"].getCount();
-      input.classAxis = readClassAxis(manifest.loss);
+      input.classAxis = readClassAxis(findTerm(manifest.loss, input.name));
     }
     checkInput(item, input, manifest.batch);
     function.inputs.push_back(std::move(input));
@@ -377,6 +398,9 @@ static Manifest readManifest(const Field &root) {
     manifest.uncompressedSteps = root["uncompressed_steps"].getCount();
   if (root.has("eval_partial"))
     manifest.evalPartial = root["eval_partial"].getBool();
+  if (root.has("metrics"))
+    for (const Field &name : root["metrics"].getItems())
+      manifest.metrics.push_back(name.getString());
   if (root.has("data_parallel"))
     manifest.dataParallel = root["data_parallel"].getBool();
   manifest.weights = static_cast<WeightsKind>(
@@ -434,8 +458,9 @@ static Manifest readManifest(const Field &root) {
       }
       FunctionSpec function = readFunction(functions[symbol.c_str()], manifest);
       for (InputSpec &input : function.inputs)
-        input.isProbability = input.kind == InputKind::Labels &&
-                              manifest.loss == "bce-with-logits";
+        input.isProbability =
+            input.kind == InputKind::Labels &&
+            findTerm(manifest.loss, input.name).starts_with("bce-with-logits");
       function.name = name;
       function.variant = variant;
       manifest.functions.push_back(std::move(function));

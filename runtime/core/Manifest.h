@@ -208,6 +208,8 @@ struct Manifest {
   /// How many steps, from the first on, run uncompressed_step.
   int64_t uncompressedSteps = 0;
   bool evalPartial = true, dataParallel = false;
+  /// The metrics of evaluations, beside the loss.
+  std::vector<std::string> metrics;
   WeightsKind weights = WeightsKind::Embed;
   /// The checksum of the file of weights beside the trainer.
   std::optional<int64_t> weightsCrc;

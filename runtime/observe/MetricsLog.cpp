@@ -102,6 +102,20 @@ void MetricsLog::write(const StepMetrics &metrics) {
                              metrics.elapsed, more));
 }
 
+/// The rows of a table as arrays.
+static std::string formatTable(const MetricTable &table) {
+  auto columns = static_cast<size_t>(
+      std::lround(std::sqrt(static_cast<double>(table.values.size()))));
+  std::string text = "[";
+  for (size_t i = 0; i < table.values.size(); ++i)
+    text += fmt::format("{}{:.17g}",
+                        i % columns ? ", "
+                        : i         ? "], ["
+                                    : "[",
+                        table.values[i]);
+  return text + "]]";
+}
+
 void MetricsLog::write(const EvalMetrics &metrics) {
   if (follower)
     follower->write(metrics);
@@ -110,6 +124,8 @@ void MetricsLog::write(const EvalMetrics &metrics) {
   std::string line = fmt::format("{{\"step\": {}", metrics.step);
   for (const auto &[name, value] : metrics.values)
     line += fmt::format(", \"{}\": {}", name, format(value));
+  for (const MetricTable &table : metrics.tables)
+    line += fmt::format(", \"{}\": {}", table.name, formatTable(table));
   records.append(line + "}\n");
 }
 

@@ -49,9 +49,16 @@ struct StepMetrics {
 /// The metrics of an evaluation by their names, in the order of the log.
 using MetricList = std::vector<std::pair<std::string, double>>;
 
+/// A square matrix of numbers, by rows, like a confusion matrix.
+struct MetricTable {
+  std::string name;
+  std::vector<double> values;
+};
+
 struct EvalMetrics {
   int64_t step = 0;
   MetricList values;
+  std::vector<MetricTable> tables = {};
 };
 
 /// Receives what is logged, whether or not there is a file.

@@ -251,7 +251,8 @@ json::Object ingot::buildManifest(ModuleOp module, WeightStorage weights) {
       {"precision", text("ingot.precision", "fp32")},
       {"loss", loss},
       {"optimizer", text("ingot.optimizer", "")},
-      {"eval_partial", !loss.starts_with("output:")},
+      // A loss that the graph computes is one number for the whole batch.
+      {"eval_partial", !loss.contains("output:")},
       {"data_parallel", module->hasAttr(kDataParallelAttr)},
       {"weights", weights == WeightStorage::Embed     ? "embed"
                   : weights == WeightStorage::Sidecar ? "sidecar"
@@ -265,6 +266,12 @@ json::Object ingot::buildManifest(ModuleOp module, WeightStorage weights) {
   if (auto count = module->getAttrOfType<IntegerAttr>(kUncompressedStepsAttr))
     manifest["uncompressed_steps"] = count.getInt();
 
+  if (auto metrics = module->getAttrOfType<ArrayAttr>("ingot.metrics")) {
+    json::Array names;
+    for (auto name : metrics.getAsRange<StringAttr>())
+      names.push_back(name.getValue());
+    manifest["metrics"] = std::move(names);
+  }
   if (auto crc = module->getAttrOfType<IntegerAttr>(kWeightsCrcAttr))
     manifest["weights_crc32"] = crc.getInt();
 

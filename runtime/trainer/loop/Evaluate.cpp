@@ -11,6 +11,7 @@
 #include "runtime/core/Console.h"
 #include "runtime/core/Error.h"
 #include "runtime/trainer/loop/Signals.h"
+#include "runtime/trainer/run/EvaluationMetrics.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -39,17 +40,61 @@ static void forEachBatch(Session &session, const Function &function,
   }
 }
 
+namespace {
+/// The scalar outputs of an evaluation, summed over batches, and whether a
+/// signal has cut it short.
+struct EvaluationSums {
+  explicit EvaluationSums(const FunctionSpec &function) {
+    for (const TensorSpec &output : function.outputs)
+      if (output.getElements() == 1 && !output.name.starts_with("metric."))
+        names.push_back(output.name);
+    values.resize(names.size() + 1);
+  }
+
+  double &isCut() { return values.back(); }
+
+  void add(Session &session, const Results &results) {
+    for (size_t i = 0; i < names.size(); ++i)
+      values[i] += session.readScalar(results, names[i]);
+  }
+
+  std::optional<double> get(std::string_view name) const {
+    auto found = std::find(names.begin(), names.end(), name);
+    if (found == names.end())
+      return std::nullopt;
+    return values[found - names.begin()];
+  }
+
+  /// The sum of the means of all terms.
+  double getLoss() const {
+    double loss = *get("loss_sum") / *get("loss_count");
+    for (int term = 1; get(fmt::format("loss_sum.{}", term)); ++term)
+      loss += *get(fmt::format("loss_sum.{}", term)) /
+              *get(fmt::format("loss_count.{}", term));
+    return loss;
+  }
+
+  std::optional<double> getAccuracy() const {
+    if (!get("correct"))
+      return std::nullopt;
+    auto count = get("correct_count");
+    return *get("correct") / (count ? *count : *get("loss_count"));
+  }
+
+  std::vector<std::string> names;
+  std::vector<double> values;
+};
+} // namespace
+
 std::optional<Evaluation> ingot::runtime::evaluate(Session &session,
                                                    const Datasets &datasets,
                                                    const Options &options,
                                                    Communicator &ranks,
                                                    Console &console) {
   const Manifest &manifest = session.getManifest();
-  enum { Loss, Count, Correct, Cut, Sums };
-  double sums[Sums] = {};
+  EvaluationSums sums(*session.findFunction("eval_step")->spec);
+  EvaluationMetrics metrics(manifest);
   int64_t evaluated = 0, left = 0;
-  bool hasAccuracy =
-      session.findFunction("eval_step")->spec->findOutput("correct") != nullptr;
   for (size_t variant = 0; variant < datasets.size(); ++variant) {
     if (!datasets[variant])
       continue;
@@ -62,14 +107,11 @@ std::optional<Evaluation> ingot::runtime::evaluate(Session &session,
     left += data.getSamples() - samples;
     forEachBatch(session, function, data, samples, options, ranks.getRank(),
                  ranks.getSize(), [&](int64_t) {
-                   Results results = session.fetchResults(function);
-                   sums[Loss] += session.readScalar(results, "loss_sum");
-                   sums[Count] += session.readScalar(results, "loss_count");
-                   if (hasAccuracy)
-                     sums[Correct] += session.readScalar(results, "correct");
+                   sums.add(session, session.fetchResults(function));
+                   metrics.add(session, function);
                    if (getReceivedSignal())
-                     sums[Cut] = 1;
-                   return sums[Cut] == 0;
+                     sums.isCut() = 1;
+                   return sums.isCut() == 0;
                  });
   }
   session.printNotes(console);
@@ -87,13 +129,17 @@ std::optional<Evaluation> ingot::runtime::evaluate(Session &session,
         "evaluation leaves out the last {} samples: a loss that the graph "
         "computes cannot mask padding",
         left));
-  ranks.allReduce(sums, Sums, DType::F64, "sums of an evaluation");
-  if (sums[Cut] != 0)
+  ranks.allReduce(sums.values.data(), static_cast<int64_t>(sums.values.size()),
+                  DType::F64, "sums of an evaluation");
+  if (sums.isCut() != 0)
     return std::nullopt;
+  metrics.addRanks(ranks);
   Evaluation result;
-  result.metrics.push_back({"eval_loss", sums[Loss] / sums[Count]});
-  if (hasAccuracy)
-    result.metrics.push_back({"eval_accuracy", sums[Correct] / sums[Count]});
+  double loss = sums.getLoss();
+  result.metrics.push_back({"eval_loss", loss});
+  if (auto accuracy = sums.getAccuracy())
+    result.metrics.push_back({"eval_accuracy", *accuracy});
+  metrics.finish(loss, result.metrics, result.tables);
   return result;
 }
 

@@ -23,6 +23,7 @@ class Console;
 struct Evaluation {
   /// By their names in the log, `eval_loss` first.
   MetricList metrics;
+  std::vector<MetricTable> tables;
 };
 
 /// Computes the loss over all samples, or over full batches only if the module

@@ -378,7 +378,7 @@ void Trainer::evaluateAndLog() {
   if (isEvaluationCut)
     return;
   evaluatedStep = step;
-  log->write(EvalMetrics{step, result->metrics});
+  log->write(EvalMetrics{step, result->metrics, result->tables});
   checkLog();
   std::string text = fmt::format("step {}", step);
   for (const auto &[name, value] : result->metrics)

@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "passes/autodiff/Metrics.h"
+
+#include "dialects/ingot/builders/Arithmetic.h"
+#include "dialects/ingot/ir/Signature.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <limits>
+
+using namespace mlir;
+using namespace ingot;
+
+namespace {
+
+/// Outputs and labels as tables with a row for each sample that counts, or for
+/// each label of a class.
+struct Table {
+  Arithmetic a;
+  OpBuilder &builder;
+  Location loc;
+  ResultList &results;
+  /// The logits of classes or columns, or the values predicted: [rows, columns]
+  /// in f32 or f64.
+  Value scores;
+  /// Classes: [rows]; other labels: [rows, columns].
+  Value labels;
+  /// The mask of the rows that count: [rows]; null if all do.
+  Value counted;
+
+  Table(OpBuilder &builder, Location loc, const MetricOperands &operands,
+        ResultList &results);
+
+  int64_t rows() const { return tensorType(scores).getDimSize(0); }
+  int64_t columns() const { return tensorType(scores).getDimSize(1); }
+
+  /// 1 or 0 in f32 for the elements of a mask.
+  Value ones(Value mask) { return a.cast(mask, builder.getF32Type()); }
+  /// The mask, where the row counts.
+  Value ifCounted(Value mask) {
+    if (!counted)
+      return mask;
+    Value rowCounts = counted;
+    if (tensorType(mask).getRank() == 2)
+      rowCounts = a.broadcastOver(counted, tensorType(mask).getShape(), {1});
+    return a.logicalAnd(mask, rowCounts);
+  }
+  /// A row of a matrix for each row's class: 1 in the column of the class, 0
+  /// in others and where the row does not count.
+  Value oneHot(Value classes) {
+    RankedTensorType type =
+        withElement(tensorType(scores), builder.getI64Type());
+    Value hit = a.compare(Predicate::EQ, a.iota(type, 1),
+                          a.broadcastOver(classes, type.getShape(), {1}));
+    return ones(ifCounted(hit));
+  }
+  void add(const Twine &name, Value value) {
+    results.addNamed(("metric." + name).str(), value);
+  }
+};
+
+/// Adds what a metric needs to the results.
+using Build = void (*)(Table &table, StringRef name);
+
+struct MetricKind {
+  StringLiteral name;
+  /// Null where the loss has no such metric, or nothing to compute for it.
+  Build ofClasses, ofProbabilities, ofValues;
+  bool isOfClasses, isOfProbabilities, isOfValues;
+};
+
+} // namespace
+
+/// The output with the classes in the last dimension.
+static Value moveLast(OpBuilder &builder, Location loc, Value value,
+                      int64_t axis) {
+  RankedTensorType type = tensorType(value);
+  SmallVector<int64_t> permutation, shape;
+  for (int64_t i = 0; i < type.getRank(); ++i)
+    if (i != axis)
+      permutation.push_back(i);
+  permutation.push_back(axis);
+  for (int64_t i : permutation)
+    shape.push_back(type.getDimSize(i));
+  if (axis == type.getRank() - 1)
+    return value;
+  return TransposeOp::create(
+      builder, loc, RankedTensorType::get(shape, type.getElementType()), value,
+      permutation);
+}
+
+Table::Table(OpBuilder &builder, Location loc, const MetricOperands &operands,
+             ResultList &results)
+    : a(builder, loc), builder(builder), loc(loc), results(results) {
+  Value output = operands.output;
+  if (cast<FloatType>(tensorType(output).getElementType()).getWidth() < 32)
+    output = a.cast(output, builder.getF32Type());
+  bool hasClasses = operands.loss.kind == Loss::CrossEntropy;
+  if (hasClasses)
+    output = moveLast(builder, loc, output, operands.loss.axis);
+  ArrayRef<int64_t> shape = tensorType(output).getShape();
+  int64_t elements = tensorType(output).getNumElements();
+  int64_t rows = hasClasses ? elements / shape.back() : shape.front();
+  scores = a.reshape(output, {rows, elements / rows});
+  if (hasClasses) {
+    labels = a.reshape(operands.labels, {rows});
+    counted = operands.counted ? a.reshape(operands.counted, {rows}) : Value();
+    return;
+  }
+  labels = a.cast(a.reshape(operands.labels, {rows, elements / rows}),
+                  tensorType(scores).getElementType());
+  if (!operands.counted)
+    return;
+  // All columns of a row count, or none.
+  Value all = a.reshape(operands.counted, {rows, elements / rows});
+  Value first = SliceOp::create(
+      builder, loc, RankedTensorType::get({rows, 1}, builder.getI1Type()), all,
+      ArrayRef<int64_t>{0, 0}, ArrayRef<int64_t>{rows, 1},
+      ArrayRef<int64_t>{1, 1});
+  counted = a.reshape(first, {rows});
+}
+
+//===----------------------------------------------------------------------===//
+// Classes
+//===----------------------------------------------------------------------===//
+
+/// Counts labels by class and predicted class.
+static void countConfusions(Table &table, StringRef) {
+  if (llvm::any_of(table.results.entries, [](const ResultList::Entry &entry) {
+        auto name = entry.attributes.getAs<StringAttr>("ingot.name");
+        return name && name.getValue() == "metric.confusion";
+      }))
+    return;
+  Value predicted = ArgMaxOp::create(table.builder, table.loc,
+                                     table.labels.getType(), table.scores, 1);
+  auto type = RankedTensorType::get({table.columns(), table.columns()},
+                                    table.builder.getF32Type());
+  table.add("confusion",
+            MatmulOp::create(table.builder, table.loc, type,
+                             table.oneHot(table.labels),
+                             table.oneHot(predicted), /*transpose_lhs=*/true,
+                             /*transpose_rhs=*/false));
+}
+
+/// Counts labels whose score is one of the K largest. Of equal scores that of
+/// the later class comes first, as in scikit-learn.
+static void countTop(Table &table, StringRef name) {
+  int64_t most = 0;
+  (void)!name.drop_front(3).getAsInteger(10, most);
+  Arithmetic a = table.a;
+  ArrayRef<int64_t> shape = tensorType(table.scores).getShape();
+  RankedTensorType indexType =
+      withElement(tensorType(table.scores), table.builder.getI64Type());
+  Value index = a.iota(indexType, 1);
+  Value label = a.broadcastOver(table.labels, shape, {1});
+  Value score =
+      a.maxOver(a.select(a.compare(Predicate::EQ, index, label), table.scores,
+                         -std::numeric_limits<double>::infinity()),
+                int64_t(1));
+  score = a.broadcastOver(score, shape, {1});
+  Value before = a.add(
+      table.ones(a.compare(Predicate::GT, table.scores, score)),
+      table.ones(a.logicalAnd(a.compare(Predicate::EQ, table.scores, score),
+                              a.compare(Predicate::GT, index, label))));
+  Value hit = a.compare(Predicate::LT, a.sum(before, int64_t(1)),
+                        static_cast<double>(most));
+  table.add(name, a.sumAll(table.ones(table.ifCounted(hit))));
+}
+
+/// Keeps the probabilities of classes, and the labels; -1 where none counts.
+static void keepProbabilities(Table &table, StringRef) {
+  Arithmetic a = table.a;
+  Value labels = table.labels;
+  if (table.counted)
+    labels = a.select(table.counted, labels, -1.0);
+  Type f64 = table.builder.getF64Type();
+  Value scores = a.cast(table.scores, f64);
+  table.add("rows.scores", SoftmaxOp::create(table.builder, table.loc,
+                                             scores.getType(), scores, 1));
+  table.add("rows.labels", a.cast(labels, f64));
+}
+
+//===----------------------------------------------------------------------===//
+// Probabilities
+//===----------------------------------------------------------------------===//
+
+static Value isPositive(Table &table) {
+  return table.a.compare(Predicate::GT, table.scores, 0.0);
+}
+
+static Value isLabeled(Table &table) {
+  return table.a.compare(Predicate::GT, table.labels, 0.5);
+}
+
+/// Counts right positives, predicted positives and labeled positives of each
+/// column.
+static void countPositives(Table &table, StringRef) {
+  Value predicted = isPositive(table), labeled = isLabeled(table);
+  Value right = table.a.logicalAnd(predicted, labeled);
+  for (auto [name, mask] :
+       {std::pair("right_positives", right), std::pair("positives", predicted),
+        std::pair("labeled_positives", labeled)})
+    table.add(name, table.a.sum(table.ones(table.ifCounted(mask)), int64_t(0)));
+}
+
+/// Counts rows all of whose columns are predicted as labeled.
+static void countRight(Table &table, StringRef) {
+  Arithmetic a = table.a;
+  Value same = a.compare(Predicate::EQ, table.ones(isPositive(table)),
+                         table.ones(isLabeled(table)));
+  Value all = a.compare(Predicate::EQ, a.sum(table.ones(same), int64_t(1)),
+                        static_cast<double>(table.columns()));
+  table.add("right", a.sumAll(table.ones(table.ifCounted(all))));
+}
+
+/// Keeps logits, which are in the order of probabilities, and labels.
+static void keepLogits(Table &table, StringRef) {
+  Arithmetic a = table.a;
+  Value labels = table.ones(isLabeled(table));
+  if (table.counted)
+    labels = a.select(
+        a.broadcastOver(table.counted, tensorType(labels).getShape(), {1}),
+        labels, -1.0);
+  Type f64 = table.builder.getF64Type();
+  table.add("rows.scores", a.cast(table.scores, f64));
+  table.add("rows.labels", a.cast(labels, f64));
+}
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+/// The sum over the rows that count, by column, in f64: sums of squares of
+/// labels far from zero would lose the variance in f32.
+static Value sumColumns(Table &table, Value values) {
+  if (table.counted)
+    values =
+        table.a.select(table.a.broadcastOver(
+                           table.counted, tensorType(values).getShape(), {1}),
+                       values, 0.0);
+  return table.a.sum(values, int64_t(0));
+}
+
+static void sumErrors(Table &table, StringRef) {
+  Arithmetic a = table.a;
+  Value error = a.cast(a.abs(a.sub(table.scores, table.labels)),
+                       table.builder.getF64Type());
+  table.add("absolute_errors", sumColumns(table, error));
+}
+
+static void sumSquares(Table &table, StringRef) {
+  Arithmetic a = table.a;
+  Type f64 = table.builder.getF64Type();
+  Value labels = a.cast(table.labels, f64);
+  Value error = a.sub(a.cast(table.scores, f64), labels);
+  table.add("labels", sumColumns(table, labels));
+  table.add("squared_labels", sumColumns(table, a.square(labels)));
+  table.add("squared_errors", sumColumns(table, a.square(error)));
+}
+
+//===----------------------------------------------------------------------===//
+// The metrics
+//===----------------------------------------------------------------------===//
+
+static constexpr MetricKind kMetrics[] = {
+    {"accuracy", nullptr, countRight, nullptr, true, true, false},
+    {"top", countTop, nullptr, nullptr, true, false, false},
+    {"f1", countConfusions, countPositives, nullptr, true, true, false},
+    {"auc", keepProbabilities, keepLogits, nullptr, true, true, false},
+    {"confusion", countConfusions, nullptr, nullptr, true, false, false},
+    {"perplexity", nullptr, nullptr, nullptr, true, false, false},
+    {"mae", nullptr, nullptr, sumErrors, false, false, true},
+    {"r2", nullptr, nullptr, sumSquares, false, false, true}};
+
+/// Returns the metric of the name, null if there is none. That of `top5` is
+/// `top`.
+static const MetricKind *findMetric(StringRef name) {
+  int64_t count = 0;
+  if (name.consume_front("top") &&
+      (name.getAsInteger(10, count) || count < 1 || count > 1 << 20))
+    return nullptr;
+  for (const MetricKind &kind : kMetrics)
+    if (kind.name == (count ? StringRef("top") : name))
+      return &kind;
+  return nullptr;
+}
+
+static bool isOf(const MetricKind &kind, const Loss &loss) {
+  switch (loss.kind) {
+  case Loss::CrossEntropy:
+    return kind.isOfClasses;
+  case Loss::BceWithLogits:
+    return kind.isOfProbabilities;
+  case Loss::MeanSquaredError:
+    return kind.isOfValues;
+  case Loss::Output:
+    return false;
+  }
+  llvm_unreachable("every kind returns");
+}
+
+llvm::Expected<SmallVector<std::string>> ingot::parseMetrics(StringRef text,
+                                                             const Loss &loss) {
+  SmallVector<StringRef> names;
+  text.split(names, ',', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+  SmallVector<std::string> metrics;
+  for (StringRef name : names) {
+    name = name.trim();
+    const MetricKind *kind = findMetric(name);
+    if (kind && isOf(*kind, loss)) {
+      if (!llvm::is_contained(metrics, name))
+        metrics.push_back(name.str());
+      continue;
+    }
+    std::string known;
+    for (const MetricKind &other : kMetrics)
+      if (isOf(other, loss))
+        known += (known.empty() ? "" : ", ") + other.name.str() +
+                 (other.name == "top" ? "K" : "");
+    return llvm::createStringError(
+        llvm::formatv("'{0}' is no metric of {1}: {2}", name, loss.str(),
+                      known.empty() ? "it has none" : "it has " + known)
+            .str());
+  }
+  return metrics;
+}
+
+void ingot::buildMetrics(OpBuilder &builder, Location loc,
+                         ArrayRef<std::string> metrics,
+                         const MetricOperands &operands, ResultList &results) {
+  if (metrics.empty())
+    return;
+  Table table(builder, loc, operands, results);
+  for (const std::string &name : metrics) {
+    const MetricKind &kind = *findMetric(name);
+    Build build = operands.loss.kind == Loss::CrossEntropy ? kind.ofClasses
+                  : operands.loss.kind == Loss::BceWithLogits
+                      ? kind.ofProbabilities
+                      : kind.ofValues;
+    if (build)
+      build(table, name);
+  }
+  Value rows =
+      table.counted
+          ? table.a.sumAll(table.ones(table.counted))
+          : table.a.constant(RankedTensorType::get({}, builder.getF32Type()),
+                             static_cast<double>(table.rows()));
+  table.add("rows", rows);
+}

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Losses as PyTorch computes them, and metrics as scikit-learn does (loss_goldens.py)."""
+
+import json
+
+import numpy as np
+import onnx
+from harness import HERE, case, check, check_close, check_relative, golden
+from onnx import TensorProto, helper
+
+GOLDENS = json.loads((HERE / "goldens-losses.json").read_text())
+
+
+def compile_with(ingot, g, *flags):
+    return ingot.compile(g.model, "--optimizer", "sgd", "--batch", str(g.batch), *flags)
+
+
+def flags_for(g):
+    data = ["--data", g.data, "--eval-data", g.data, "--no-shuffle"]
+    return [*data, "--steps", GOLDENS["steps"], "--lr", GOLDENS["lr"], "--eval-every", GOLDENS["steps"]]
+
+
+@case("losses-of-torch")
+def losses(ingot):
+    """Smoothing, class weights, focal loss and sums: losses of ten steps, and of an evaluation."""
+    for run in GOLDENS["losses"]:
+        g = golden(run["case"])
+        trainer = compile_with(ingot, g, "--loss", run["loss"])
+        rows, evaluations = ingot.train(trainer, *flags_for(g))
+        check_relative(run["loss"], [row["loss"] for row in rows], run["losses"], 2e-5)
+        check_relative(run["loss"], [evaluations[-1]["eval_loss"]], [run["eval_loss"]], 2e-5)
+
+
+@case("metrics-of-scikit-learn")
+def metrics(ingot):
+    """After ten steps, over all samples: padding and labels that are ignored do not count."""
+    for name, want in GOLDENS["metrics"].items():
+        g = golden(name)
+        trainer = compile_with(ingot, g, "--loss", g.loss, "--metrics", ",".join(want))
+        _, evaluations = ingot.train(trainer, *flags_for(g))
+        last = evaluations[-1]
+        for metric, value in want.items():
+            check_close(f"{name}: {metric}", last["eval_" + metric], value, 2e-5)
+        # A batch that is partly padding: the first samples alone.
+        part, some = ingot.path("part.npz"), g.batch + 3
+        with np.load(g.data) as arrays:
+            np.savez(part, **{k: arrays[k][:some] for k in arrays})
+        steps = ["--data", g.data, "--no-shuffle", "--steps", GOLDENS["steps"], "--lr", GOLDENS["lr"]]
+        _, evaluations = ingot.train(trainer, *steps, "--eval-data", part)
+        if "confusion" in want:
+            with np.load(part) as arrays:
+                counted = int((arrays["labels"] != -100).sum())
+            check(np.sum(evaluations[-1]["eval_confusion"]) == counted, f"{name}: {evaluations[-1]}")
+            check_close(
+                f"{name}: accuracy", np.trace(evaluations[-1]["eval_confusion"]) / counted,
+                evaluations[-1]["eval_accuracy"], 1e-6,
+            )  # fmt: skip
+
+
+@case("metrics-best-and-errors")
+def best_metric(ingot):
+    """A metric chooses the best checkpoint; one that the loss does not have is refused."""
+    g = golden("mlp")
+    trainer = compile_with(ingot, g, "--loss", "cross-entropy", "--metrics", "top3,perplexity")
+    folder = ingot.path("save")
+    base = ["--data", g.data, "--eval-data", g.data, "--steps", "20", "--eval-every", "5", "--lr", "0.1"]
+    for metric, choose in (("top3", max), ("perplexity", min)):
+        _, evaluations = ingot.train(trainer, *base, "--best", metric, "--save", folder)
+        values = [(row[f"eval_{metric}"], row["step"]) for row in evaluations]
+        wanted = choose(value for value, _ in values)
+        step = next(step for value, step in values if value == wanted)
+        check((folder / "best").read_text().startswith(f"step-{step}\n"), f"{metric}: {values}")
+        folder = ingot.path("save")
+    for flags, said in (
+        (["--metrics", "r2"], "'r2' is no metric of cross-entropy"),
+        (["--metrics", "top0"], "'top0'"),
+        (["--metrics", "elegance"], "accuracy, topK"),
+    ):
+        ingot.check_error(
+            ingot.ingotc(g.model, "-o", ingot.path("t"), "--batch", "4", "--loss", "cross-entropy", *flags),
+            2, "--metrics", said,
+        )  # fmt: skip
+
+
+def write_two_heads(path):
+    """y = x w, z = x v; returns the weights."""
+    rng = np.random.default_rng(3)
+    weights = {"w": rng.normal(0, 0.5, (5, 3)), "v": rng.normal(0, 0.5, (5, 2))}
+    weights = {name: value.astype(np.float32) for name, value in weights.items()}
+    value = helper.make_tensor_value_info
+    graph = helper.make_graph(
+        [helper.make_node("MatMul", ["x", "w"], ["y"]), helper.make_node("MatMul", ["x", "v"], ["z"])],
+        "heads", [value("x", TensorProto.FLOAT, ["n", 5])],
+        [value("y", TensorProto.FLOAT, ["n", 3]), value("z", TensorProto.FLOAT, ["n", 2])],
+        [onnx.numpy_helper.from_array(v, k) for k, v in weights.items()],
+    )  # fmt: skip
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9), path)
+    return weights
+
+
+@case("losses-of-several-outputs")
+def several_outputs(ingot):
+    """A sum over two heads with labels of their own, against the gradients by hand."""
+    model, data = ingot.path("heads.onnx"), ingot.path("heads.npz")
+    weights = {k: v.astype(np.float64) for k, v in write_two_heads(model).items()}
+    rng, batch, steps, rate = np.random.default_rng(4), 4, 6, 0.1
+    x = rng.normal(size=(batch * steps, 5)).astype(np.float32)
+    classes, targets = rng.integers(0, 3, batch * steps), rng.normal(size=(batch * steps, 2)).astype(np.float32)
+    np.savez(data, x=x, labels_y=classes, labels_z=targets)
+    trainer = ingot.compile(model, "--loss", "cross-entropy@y + 0.5*mse@z", "--optimizer", "sgd", "--batch", str(batch))
+    base = ["--data", data, "--no-shuffle", "--steps", steps, "--lr", rate]
+    rows, evaluations = ingot.train(trainer, *base, "--eval-data", data)
+
+    def forward(at):
+        y, z = x[at] @ weights["w"], x[at] @ weights["v"]
+        p = np.exp(y - y.max(1, keepdims=True))
+        p /= p.sum(1, keepdims=True)
+        error = z - targets[at]
+        loss = -np.log(p[np.arange(len(p)), classes[at]]).mean() + 0.5 * (error**2).mean()
+        return loss, p, error
+
+    want = []
+    for step in range(steps):
+        at = slice(step * batch, (step + 1) * batch)
+        loss, p, error = forward(at)
+        want.append(loss)
+        p[np.arange(batch), classes[at]] -= 1
+        weights["w"] -= rate * x[at].T @ p / batch
+        weights["v"] -= rate * 0.5 * x[at].T @ error * 2 / error.size
+    check_relative("losses", [row["loss"] for row in rows], want, 1e-5)
+    check_relative("eval_loss", [evaluations[-1]["eval_loss"]], [forward(slice(None))[0]], 1e-5)
+    check(0 <= evaluations[-1]["eval_accuracy"] <= 1, f"{evaluations}")
+    shared = ["-o", ingot.path("t"), "--batch", "4", "--loss"]
+    ingot.check_error(ingot.ingotc(model, *shared, "cross-entropy+mse"), 2, "--loss", "two terms take other labels")
+    ingot.check_error(ingot.ingotc(model, *shared, "mse@q"), 2, "--loss", "no output 'q'")
