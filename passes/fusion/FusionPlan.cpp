@@ -110,7 +110,8 @@ bool FusionPlan::isWithin(Operation *op) const {
 /// the limit: the time to compile a kernel grows faster than its size.
 void FusionPlan::storeDeep() {
   // The ops of the kernel that ends in an op, and their reads of inputs. What
-  // has several readers counts for each, until that exceeds the limit.
+  // has several readers counts for each, until that exceeds the limit; then
+  // only for those that read it at other elements.
   struct Size {
     unsigned ops = 1, inputs = 0;
   };
@@ -123,11 +124,20 @@ void FusionPlan::storeDeep() {
     ops.insert(root);
     Size size;
     for (size_t i = 0; i < ops.size() && !isTooLarge(size); ++i)
-      for (Value operand : ops[i]->getOperands())
-        if (Operation *def = operand.getDefiningOp(); !isWithin(def))
+      for (OpOperand &operand : ops[i]->getOpOperands()) {
+        Operation *def = operand.get().getDefiningOp();
+        if (!isWithin(def)) {
           ++size.inputs;
-        else if (ops.insert(def))
+        } else if (!cast<ScalarBody>(ops[i]).readsPointwise(
+                       operand.getOperandNumber())) {
+          // Another element is computed anew, with all that it takes.
+          Size part = sizes.lookup(def);
+          size.ops += part.ops;
+          size.inputs += part.inputs;
+        } else if (ops.insert(def)) {
           ++size.ops;
+        }
+      }
     return size;
   };
   auto measure = [&](Operation *op) {
@@ -170,9 +180,6 @@ void FusionPlan::storeShared() {
   auto bytesOf = [](Value value) { return byteSize(tensorType(value)); };
   // The number of operations that a CPU executes while memory moves one byte.
   constexpr int64_t flopsPerByte = 8;
-  // The stored values that a computed op depends on, and the ops that compute
-  // it from them.
-  DenseMap<Operation *, Set> leaves, within;
   // The stored ops that depend on a computed op.
   DenseMap<Operation *, Set> readers;
   for (Operation &op : llvm::reverse(block)) {
@@ -189,27 +196,29 @@ void FusionPlan::storeShared() {
   for (Operation &op : block) {
     if (isStored(&op) || isFree(&op))
       continue;
-    Set &set = leaves[&op], &ops = within[&op];
-    ops.insert(&op);
-    for (Value operand : op.getOperands()) {
-      Operation *def = operand.getDefiningOp();
-      if (def && isFree(def))
-        continue;
-      if (!def || isStored(def)) {
-        set.insert(operand.getAsOpaquePointer());
-      } else {
-        set.insert_range(leaves[def]);
-        ops.insert_range(within[def]);
-      }
-    }
     int64_t kernels = readers[&op].size();
     if (kernels < 2)
       continue;
+    // The stored values that it depends on, and the ops that compute it from
+    // them.
+    Set leaves;
+    llvm::SetVector<Operation *> within;
+    within.insert(&op);
+    for (size_t i = 0; i < within.size(); ++i)
+      for (Value operand : within[i]->getOperands()) {
+        Operation *def = operand.getDefiningOp();
+        if (def && isFree(def))
+          continue;
+        if (!def || isStored(def))
+          leaves.insert(operand.getAsOpaquePointer());
+        else
+          within.insert(def);
+      }
     int64_t inputBytes = 0, bytes = bytesOf(op.getResult(0)), flops = 0;
-    for (void *part : ops)
-      flops += cast<CostModel>(static_cast<Operation *>(part)).getFlops();
+    for (Operation *part : within)
+      flops += cast<CostModel>(part).getFlops();
     int64_t work = flops / flopsPerByte;
-    for (void *leaf : set)
+    for (void *leaf : leaves)
       inputBytes += bytesOf(Value::getFromOpaquePointer(leaf));
     int64_t again = kernels * (inputBytes + work);
     int64_t once = inputBytes + work + bytes + kernels * bytes;

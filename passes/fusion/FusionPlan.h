@@ -28,7 +28,7 @@ struct FusionLimits {
   unsigned maxInputs = 48;
   /// The maximum number of ops that are computed for one root, and of their
   /// reads of inputs.
-  unsigned maxRootOps = 512;
+  unsigned maxRootOps = 128;
 };
 
 /// A node of the schedule, which is executed as a unit.

@@ -125,7 +125,7 @@ def FormFusions : Pass<"ingot-form-fusions", "::mlir::func::FuncOp"> {
     Option<"epilogues", "epilogues", "bool", "true", "form epilogue fusions">,
     Option<"maxOps", "max-ops", "unsigned", "200", "maximum number of ops in merged fusions">,
     Option<"maxInputs", "max-inputs", "unsigned", "48", "maximum number of inputs and of roots of merged fusions">,
-    Option<"maxRootOps", "max-root-ops", "unsigned", "512", "maximum number of ops computed for one root of a fusion">,
+    Option<"maxRootOps", "max-root-ops", "unsigned", "128", "maximum number of ops computed for one root of a fusion">,
     Option<"maxParts", "max-parts", "unsigned", "64", "maximum number of operands of a concatenation">,
   ];
   let statistics = [

@@ -29,6 +29,7 @@ struct LowerSteps : ingot::impl::LowerStepsBase<LowerSteps> {
     pointer = LLVM::LLVMPointerType::get(context);
     i32 = IntegerType::get(context, 32);
     i64 = IntegerType::get(context, 64);
+    filler = {};
     SmallVector<LLVM::LLVMFuncOp> lowered;
     for (auto step : llvm::to_vector(getOperation().getOps<exec::StepOp>()))
       lowered.push_back(lowerStep(step));
@@ -273,10 +274,18 @@ private:
       llvm::append_range(arguments,
                          llvm::map_range(call.getBuffers(), address));
       SmallVector<Value> entries = call.getTable();
-      for (auto [i, buffer] : llvm::enumerate(entries)) {
-        Value slot = LLVM::GEPOp::create(b, at, pointer, pointer, table,
-                                         ArrayRef<LLVM::GEPArg>(i));
-        LLVM::StoreOp::create(b, at, address(buffer), slot);
+      if (auto places = findPlaces(entries)) {
+        std::string name = (step + ".table." + Twine(index)).str();
+        Value list = defineTable(b, at, name, *places);
+        Value size = constant(b, at, i64, places->size());
+        LLVM::CallOp::create(b, at, getFiller(),
+                             {table, list, size, state, arena});
+      } else {
+        for (auto [i, buffer] : llvm::enumerate(entries)) {
+          Value slot = LLVM::GEPOp::create(b, at, pointer, pointer, table,
+                                           ArrayRef<LLVM::GEPArg>(i));
+          LLVM::StoreOp::create(b, at, address(buffer), slot);
+        }
       }
       if (!entries.empty())
         arguments.push_back(table);
@@ -289,6 +298,85 @@ private:
     }
     LLVM::ReturnOp::create(b, loc, ValueRange());
     return function;
+  }
+
+  /// Lists the places of the buffers of a long table: twice the offset, plus
+  /// one if it is in the arena. A loop fills the table, because LLVM takes more
+  /// time than the kernels are worth where steps store many addresses one by
+  /// one. None if the table is short, or has shards.
+  static std::optional<SmallVector<int64_t>>
+  findPlaces(ArrayRef<Value> buffers) {
+    constexpr size_t longTable = 16;
+    SmallVector<int64_t> places;
+    for (Value value : buffers) {
+      auto buffer =
+          value ? value.getDefiningOp<exec::BufferOp>() : exec::BufferOp();
+      if (!buffer || buffer.getSpace() == exec::Space::Shard)
+        return std::nullopt;
+      bool inArena = buffer.getSpace() == exec::Space::Arena;
+      places.push_back(2 * static_cast<int64_t>(buffer.getOffset()) + inArena);
+    }
+    if (places.size() < longTable)
+      return std::nullopt;
+    return places;
+  }
+
+  Value defineTable(OpBuilder &b, Location loc, StringRef name,
+                    ArrayRef<int64_t> places) {
+    int64_t size = places.size();
+    OpBuilder atEnd = atModuleEnd();
+    auto op = LLVM::GlobalOp::create(
+        atEnd, loc, LLVM::LLVMArrayType::get(i64, size), /*isConstant=*/true,
+        LLVM::Linkage::Internal, name,
+        DenseIntElementsAttr::get(RankedTensorType::get({size}, i64), places));
+    return LLVM::AddressOfOp::create(b, loc, op);
+  }
+
+  /// Returns the function that fills a table with the addresses of places.
+  LLVM::LLVMFuncOp getFiller() {
+    if (filler)
+      return filler;
+    OpBuilder b = atModuleEnd();
+    Location loc = getOperation().getLoc();
+    filler = LLVM::LLVMFuncOp::create(
+        b, loc, "ingot_fill_table",
+        LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context),
+                                    {pointer, pointer, i64, pointer, pointer}),
+        LLVM::Linkage::Internal);
+    filler.setNoInline(true);
+    Block *entry = filler.addEntryBlock(b);
+    Region &region = filler.getBody();
+    Block *loop = b.createBlock(&region, region.end(), {i64}, {loc});
+    Block *exit = b.createBlock(&region, region.end());
+    b.setInsertionPointToStart(entry);
+    auto [table, places, size, state, arena] = std::array{
+        entry->getArgument(0), entry->getArgument(1), entry->getArgument(2),
+        entry->getArgument(3), entry->getArgument(4)};
+    Value zero = constant(b, loc, i64, 0), one = constant(b, loc, i64, 1);
+    LLVM::BrOp::create(b, loc, ValueRange(zero), loop);
+    b.setInsertionPointToStart(loop);
+    Value i = loop->getArgument(0);
+    auto at = [&](Type type, Value base, Value index) -> Value {
+      return LLVM::GEPOp::create(b, loc, pointer, type, base,
+                                 ArrayRef<LLVM::GEPArg>{index});
+    };
+    Value place = LLVM::LoadOp::create(b, loc, i64, at(i64, places, i));
+    Value inArena =
+        LLVM::ICmpOp::create(b, loc, LLVM::ICmpPredicate::ne,
+                             LLVM::AndOp::create(b, loc, place, one), zero);
+    Value base = LLVM::SelectOp::create(b, loc, inArena, arena, state);
+    Value offset = LLVM::LShrOp::create(b, loc, place, one);
+    LLVM::StoreOp::create(b, loc,
+                          at(IntegerType::get(context, 8), base, offset),
+                          at(pointer, table, i));
+    Value next = LLVM::AddOp::create(b, loc, i, one);
+    Value isMore =
+        LLVM::ICmpOp::create(b, loc, LLVM::ICmpPredicate::ult, next, size);
+    LLVM::CondBrOp::create(b, loc, isMore, loop, ValueRange(next), exit,
+                           ValueRange());
+    b.setInsertionPointToStart(exit);
+    LLVM::ReturnOp::create(b, loc, ValueRange());
+    return filler;
   }
 
   /// Returns the table of addresses of shards.
@@ -390,6 +478,7 @@ private:
   IntegerType i32, i64;
   llvm::StringSet<> entries;
   llvm::StringMap<LLVM::LLVMFuncOp> declared;
+  LLVM::LLVMFuncOp filler;
 };
 
 } // namespace

@@ -57,3 +57,17 @@ func.func @wide(%a: tensor<1xf32>, %b: tensor<1xf32>, %c: tensor<1xf32>, %d: ten
   %0 = ingot.concat %a, %b, %c, %d, %e dim = 0 : (tensor<1xf32>, tensor<1xf32>, tensor<1xf32>, tensor<1xf32>, tensor<1xf32>) -> tensor<5xf32>
   return %0 : tensor<5xf32>
 }
+
+// Each operand of a concatenation is another element: what computes it counts for each, although the values are equal.
+// CHECK-LABEL: func @repeated
+//       CHECK: %[[X:.+]] = ingot.fusion loop(%arg0)
+//       CHECK: ingot.tanh
+//       CHECK: ingot.fusion loop(%[[X]])
+//  CHECK-NEXT: ^bb0
+//  CHECK-NEXT: ingot.concat
+func.func @repeated(%x: tensor<8xf32>) -> tensor<16xf32> {
+  %0 = ingot.neg %x : tensor<8xf32>
+  %1 = ingot.tanh %0 : tensor<8xf32>
+  %2 = ingot.concat %1, %1 dim = 0 : (tensor<8xf32>, tensor<8xf32>) -> tensor<16xf32>
+  return %2 : tensor<16xf32>
+}

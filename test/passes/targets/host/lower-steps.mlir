@@ -1,5 +1,6 @@
 // RUN: ingot-opt %s --ingot-lower-steps --split-input-file | FileCheck %s
 // RUN: ingot-opt %s --ingot-lower-steps --split-input-file | FileCheck %s --check-prefix=BLOBS
+// RUN: ingot-opt %s --ingot-lower-steps --split-input-file | FileCheck %s --check-prefix=LONG
 // RUN: %python %S/Inputs/copies.py 64 | ingot-opt --ingot-lower-steps | FileCheck %s --check-prefix=WHOLE
 // RUN: %python %S/Inputs/copies.py 65 | ingot-opt --ingot-lower-steps | FileCheck %s --check-prefix=PARTS
 
@@ -175,5 +176,31 @@ module {
 module attributes {exec.manifest = "MANIFEST", exec.device_code = "CODE", exec.device_text = "TEXT",
                    exec.weight_bytes = 5 : i64, exec.export_bytes = 6 : i64} {
   exec.step @nothing attributes {arena_bytes = 0 : i64} {
+  }
+}
+
+// -----
+
+// Tests that a loop fills a long table of addresses from their places: twice the
+// offset, plus one in the arena.
+// LONG-LABEL: llvm.func internal @long(
+//  LONG-SAME:   %{{.*}}: !llvm.ptr, %[[STATE:.*]]: !llvm.ptr, %[[ARENA:.*]]: !llvm.ptr)
+//       LONG:   %[[TABLE:.*]] = llvm.alloca
+//       LONG:   %[[PLACES:.*]] = llvm.mlir.addressof @long.table.0
+//       LONG:   %[[SIZE:.*]] = llvm.mlir.constant(16 : i64)
+//       LONG:   llvm.call @ingot_fill_table(%[[TABLE]], %[[PLACES]], %[[SIZE]], %[[STATE]], %[[ARENA]])
+//   LONG-NOT:   llvm.store
+//       LONG:   llvm.call @ingot_launch(
+//       LONG: constant @long.table.0(dense<[256, 129, 129,
+//       LONG: llvm.func internal @ingot_fill_table(
+//       LONG:   llvm.store
+module {
+  llvm.func @many(%b0: !llvm.ptr, %b1: !llvm.ptr, %b2: !llvm.ptr, %b3: !llvm.ptr, %b4: !llvm.ptr, %b5: !llvm.ptr, %b6: !llvm.ptr, %b7: !llvm.ptr, %b8: !llvm.ptr, %b9: !llvm.ptr, %b10: !llvm.ptr, %b11: !llvm.ptr, %b12: !llvm.ptr, %b13: !llvm.ptr, %b14: !llvm.ptr, %b15: !llvm.ptr, %from: i64, %to: i64) {
+    llvm.return
+  }
+  exec.step @long attributes {arena_bytes = 256 : i64} {
+    %w = exec.buffer state 128 : memref<8xf32>
+    %a = exec.buffer arena 64 : memref<8xf32>
+    exec.launch @many(%w, %a, %a, %a, %a, %a, %a, %a, %a, %a, %a, %a, %a, %a, %a) -> (%a) {extent = 8 : i64, flops = 8 : i64, grain = 4 : i64} : memref<8xf32>, memref<8xf32>, memref<8xf32>, memref<8xf32>, memref<8xf32>, memref<8xf32>, memref<8xf32>, memref<8xf32>, memref<8xf32>, memref<8xf32>, memref<8xf32>, memref<8xf32>, memref<8xf32>, memref<8xf32>, memref<8xf32> -> memref<8xf32>
   }
 }
