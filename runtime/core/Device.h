@@ -81,6 +81,10 @@ public:
   /// empty. Called before the first run. Returns false if there is nothing to
   /// choose.
   virtual bool tune(const std::string &) { return false; }
+  /// Lets libraries take faster algorithms whose sums vary in the last bits
+  /// from run to run. Called before the first run. Returns false if there are
+  /// none.
+  virtual bool allowVariation() { return false; }
   /// Returns the copies by which the host accesses the blocks; null where it
   /// uses their addresses.
   virtual Transfers *getTransfers() = 0;

@@ -363,6 +363,11 @@ bool CudaDevice::tune(const std::string &path) {
   return true;
 }
 
+bool CudaDevice::allowVariation() {
+  isDeterministic = false;
+  return true;
+}
+
 CUgraphExec CudaDevice::record(ingot_context &context, ingot_step_fn function) {
   driver.check(
       driver.cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
@@ -436,7 +441,8 @@ Dnn &CudaDevice::getDnn() {
 
 DnnAttention &CudaDevice::getAttention() {
   if (!attention)
-    attention = std::make_unique<DnnAttention>(getDnn(), driver, stream);
+    attention = std::make_unique<DnnAttention>(getDnn(), driver, stream,
+                                               isDeterministic);
   return *attention;
 }
 

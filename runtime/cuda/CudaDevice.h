@@ -48,6 +48,7 @@ public:
   char *allocateShards(int64_t bytes) override;
   Transfers *getTransfers() override { return this; }
   bool tune(const std::string &path) override;
+  bool allowVariation() override;
   void run(ingot_context &context, int32_t index,
            ingot_step_fn function) override;
   void completeState() override;
@@ -144,6 +145,7 @@ private:
   /// By function, and by the all-gathers that it begins with.
   std::map<std::pair<int32_t, std::vector<Nccl::Bucket>>, Recording> recordings;
   bool records = true;
+  bool isDeterministic = true;
 
   std::vector<CUevent> marks;
   /// The mark after all runs so far, which waitForRuns sets.

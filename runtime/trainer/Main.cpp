@@ -109,6 +109,9 @@ static int run(int argc, char **argv, Console &console) {
       !session.tune(options.tune == "cache" ? "" : options.tune))
     throw usageError("--tune", "there is nothing to choose on a CPU",
                      "leave it out, or compile with --target cuda");
+  if (options.nondeterministic && !session.allowVariation())
+    throw usageError("--nondeterministic", "results do not vary on a CPU",
+                     "leave it out, or compile with --target cuda");
   Trainer trainer(session, options, console, ranks);
   try {
     trainer.run();

@@ -145,10 +145,10 @@ class Check:
         )
         return [json.loads(line) for line in open(log)]
 
-    def profile(self, trainer, steps, name):
+    def profile(self, trainer, steps, name, *flags):
         """The kernels and calls of a run, by step."""
         trace = os.path.join(self.options.out, name)
-        self.train(trainer, steps, "--profile", trace)
+        self.train(trainer, steps, "--profile", trace, *flags)
         events = [e for e in json.load(open(trace))["traceEvents"] if e.get("args", {}).get("function") == "train_step"]
         ends = sorted(e["ts"] + e["dur"] for e in events if e["cat"] == "function")
         calls = [[] for _ in ends]
@@ -342,6 +342,18 @@ def bandwidth(check):
     return {"ok": bool(rows) and not problems, "figures": figures, "rows": rows[:40], "problems": problems}
 
 
+def measure_attention(check, trainer, *flags):
+    """Times of the calls of attention by their operations: the gradient has more to compute."""
+    times = {}
+    for step in check.profile(trainer, 8, trainer["name"] + ".json", *flags)[2:]:
+        for event in step:
+            if event["cat"] == "attention":
+                times.setdefault(event["args"]["flops"], []).append(event["dur"] * 1e-3)
+    if len(times) != 2:
+        raise RuntimeError(f"{trainer['name']}: {len(times)} calls of attention")
+    return times
+
+
 @section("Attention in a step beside cuDNN's alone, causal, 16 heads of 64, bf16", 150)
 def attention(check):
     rows, problems = [], []
@@ -349,15 +361,15 @@ def attention(check):
         if not trainer["model"].startswith("attention:"):
             continue
         batch, tokens = trainer["model"].split(":")[1].split("x")
-        times = {}
-        for step in check.profile(trainer, 8, trainer["name"] + ".json")[2:]:
-            for event in step:
-                if event["cat"] == "attention":
-                    times.setdefault(event["args"]["flops"], []).append(event["dur"] * 1e-3)
-        if len(times) != 2:
-            raise RuntimeError(f"{trainer['name']}: {len(times)} calls of attention")
-        row = {"tokens": int(tokens), "batch": int(batch)}
-        # The gradient has more to compute.
+
+        # PyTorch's gradient is not deterministic: like is compared with like.
+        times = measure_attention(check, trainer, "--nondeterministic")
+        same_bits = measure_attention(check, trainer)
+        row = {
+            "tokens": int(tokens),
+            "batch": int(batch),
+            "deterministic_backward_ms": statistics.median(same_bits[max(same_bits)]),
+        }
         for flops, name in zip(sorted(times), ("forward", "backward")):
             row[name + "_ms"] = statistics.median(times[flops])
             row[name + "_tflops"] = flops / max(row[name + "_ms"], 1e-6) * 1e-9

@@ -18,8 +18,9 @@ void *cudnn_dlhandle = nullptr;
 } // namespace cudnn_frontend
 
 DnnAttention::DnnAttention(const Dnn &dnn, const Driver &driver,
-                           CUstream stream)
+                           CUstream stream, bool isDeterministic)
     : dnn(dnn), driver(driver), stream(stream),
+      isDeterministic(isDeterministic),
       cudart(Library::ofToolkit("libcudart", driver.getMajor())) {
   fe::cudnn_dlhandle = dnn.getLibrary().getHandle();
   // The graph library loads CUDA's runtime library by this name.
@@ -139,13 +140,13 @@ public:
     addOutput(kLse, lse, getLse());
   }
 
-  void addBackward() {
+  void addBackward(bool isDeterministic) {
     Tensor query = add(kQuery, getQuery()), key = add(kKey, getKey()),
            value = add(kValue, getValue());
     Tensor output = add(kResult, getResult()), lse = add(kLse, getLse());
     Tensor cotangent = add(kCotangent, getResult());
     auto attributes = makeAttributes<fe::graph::SDPA_backward_attributes>(desc);
-    attributes.set_deterministic_algorithm(true);
+    attributes.set_deterministic_algorithm(isDeterministic);
     addTerms(attributes);
     auto [queryGrad, keyGrad, valueGrad] = graph.sdpa_backward(
         query, key, value, output, cotangent, lse, attributes);
@@ -241,10 +242,11 @@ private:
 } // namespace
 
 static void describe(fe::graph::Graph &graph, const ingot_attention_desc &desc,
-                     const DnnAttentionTerms &terms, bool isGradient) {
+                     const DnnAttentionTerms &terms, bool isGradient,
+                     bool isDeterministic) {
   GraphBuilder builder(graph, desc, terms);
   if (isGradient)
-    builder.addBackward();
+    builder.addBackward(isDeterministic);
   else
     builder.addForward();
 }
@@ -255,7 +257,7 @@ std::unique_ptr<DnnAttention::Plan>
 DnnAttention::plan(const ingot_attention_desc &desc,
                    const DnnAttentionTerms &terms, bool isGradient) const {
   auto plan = std::make_unique<Plan>(driver);
-  describe(plan->graph, desc, terms, isGradient);
+  describe(plan->graph, desc, terms, isGradient, isDeterministic);
   check(plan->graph.build(dnn.getHandle(), {fe::HeurMode_t::A}),
         "planning attention");
   int64_t bytes = 0;
@@ -293,7 +295,7 @@ std::string ingot::runtime::findAttentionProblem(
         "reading the properties of a GPU");
   fe::graph::Graph graph;
   graph.set_device_properties(properties).set_sm_version(architecture);
-  describe(graph, desc, terms, isGradient);
+  describe(graph, desc, terms, isGradient, /*isDeterministic=*/true);
   fe::error_t status = graph.build({fe::HeurMode_t::A});
   // This failure means that kernels were chosen, and that there is no driver to
   // compile them.

@@ -3,7 +3,8 @@
 //
 // Attention in 16-bit precision by cuDNN's fused kernels, through its graph
 // library (cudnn-frontend): the forward pass with the log-sum-exp that the
-// gradient reads, and the gradient. Every run computes the same bits.
+// gradient reads, and the gradient. Every run computes the same bits, unless a
+// faster gradient is asked for.
 //
 //===----------------------------------------------------------------------===//
 
@@ -50,7 +51,8 @@ public:
 
   /// Works on `stream`, the stream of `dnn`. Throws failure if CUDA's runtime
   /// library, which the graphs use, is missing.
-  DnnAttention(const Dnn &dnn, const Driver &driver, CUstream stream);
+  DnnAttention(const Dnn &dnn, const Driver &driver, CUstream stream,
+               bool isDeterministic);
   ~DnnAttention();
 
   /// Puts the work into the stream. The compiler leaves to this what cuDNN
@@ -76,6 +78,7 @@ private:
   const Dnn &dnn;
   const Driver &driver;
   CUstream stream;
+  bool isDeterministic;
   Library cudart;
   PlanCache<Plan> plans;
 };

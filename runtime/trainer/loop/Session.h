@@ -66,6 +66,7 @@ public:
   const Device &getDevice() const { return *device; }
   /// Calls Device::tune.
   bool tune(const std::string &path) { return device->tune(path); }
+  bool allowVariation() { return device->allowVariation(); }
 
   /// Returns the host's address of a state. It is valid between fetchState()
   /// and storeState(), and at first, when all states are zero. A sharded state

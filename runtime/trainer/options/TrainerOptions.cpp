@@ -254,6 +254,10 @@ void OptionTable::addObserving(Options &options) {
                "On a GPU: measure alternatives in the first steps; the choices "
                "are kept for later runs, with --tune=FILE in that file")
       ->group("Run");
+  app.add_flag("--nondeterministic", options.nondeterministic,
+               "On a GPU: a faster gradient of attention, which differs in the "
+               "last bits from run to run")
+      ->group("Run");
 }
 
 OptionTable::OptionTable(Options &options, const Manifest &manifest) {

@@ -85,6 +85,8 @@ struct Options {
   /// The file that --tune keeps choices in, `cache` for the user's cache, or
   /// empty without --tune.
   std::string tune;
+  /// Libraries may take algorithms whose results vary from run to run.
+  bool nondeterministic = false;
   int64_t ranks = 1;
   /// The seconds that ranks wait for each other.
   int64_t commTimeout = 600;

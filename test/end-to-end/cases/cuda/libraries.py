@@ -430,6 +430,9 @@ def shared_plans(ingot):
     check(plans == 2 and calls > 3 * plans, f"{plans} plans for {calls} calls")
     varying = [line for line in lines if line.endswith("varies=1")]
     check(not varying, f"sums that vary from run to run: {varying}")
+    # The faster gradient only where it is asked for.
+    ingot.succeed([*run, "--nondeterministic"], env={**env, "INGOT_FAKE_LOG": str(log)})
+    check("varies=1" in log.read_text(), "the gradient is the deterministic one")
     # What graphs hold goes with them.
     check(any(line.startswith("cudaGraphRetainUserObject") for line in lines), "plans are not kept for the graph")
     check(lines[-1].endswith("objects=0 blocks=0"), lines[-1])
