@@ -99,6 +99,12 @@ public:
     for (int64_t i = 0; i < count; ++i)
       body(i);
   }
+  /// The threads that functions run in, and the cores that they may use;
+  /// {0, 1} if that is not the host.
+  struct Parallelism {
+    int64_t threads = 0, cores = 1;
+  };
+  virtual Parallelism getParallelism() const { return {}; }
   /// Completes the all-gathers that functions deferred, so that the block of
   /// states has the values of all ranks. All ranks call it at the same point.
   /// Throws failure.

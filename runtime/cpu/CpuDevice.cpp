@@ -13,6 +13,8 @@
 #include "runtime/cpu/Features.h"
 #include "runtime/cpu/ThreadPool.h"
 
+#include <algorithm>
+
 using namespace ingot::runtime;
 
 static void checkCpu(const Manifest &manifest) {
@@ -37,6 +39,10 @@ public:
 
   std::string describe() const override {
     return "CPU, " + std::to_string(getThreadCount()) + " threads";
+  }
+  Parallelism getParallelism() const override {
+    return {getThreadCount(),
+            std::clamp<int64_t>(readCpuQuota(), 1, getCoreCount())};
   }
   char *getState() const override { return state.getData(); }
   char *getArena() const override { return arena.getData(); }

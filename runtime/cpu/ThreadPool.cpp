@@ -35,6 +35,7 @@ int omp_get_max_threads(void);
 void omp_set_num_threads(int count);
 void omp_set_dynamic(int isDynamic);
 int omp_get_num_places(void);
+int omp_get_num_procs(void);
 int omp_get_place_num_procs(int place);
 void omp_get_place_proc_ids(int place, int *ids);
 }
@@ -61,6 +62,8 @@ static int countThreads() {
     GOMP_parallel(count, &came, static_cast<unsigned>(asked), 0);
   return came;
 }
+
+int ingot::runtime::getCoreCount() { return omp_get_num_procs(); }
 
 int ingot::runtime::getThreadCount() {
   static const int available = countThreads();

@@ -19,6 +19,9 @@ namespace ingot::runtime {
 /// first call of a library.
 int getThreadCount();
 
+/// Returns the number of cores in the affinity mask of the process.
+int getCoreCount();
+
 /// Makes idle threads sleep soon, by restarting the program with libgomp's
 /// setting for it. Returns if the setting is made, by this function or by the
 /// user, or if it cannot be made (docs/design/cpu/waiting.md).

@@ -11,6 +11,7 @@
 #include "runtime/core/Error.h"
 #include "runtime/core/text/Text.h"
 #include "runtime/observe/profile/Profile.h"
+#include "runtime/trainer/inspect/Diagnoser.h"
 #include "runtime/trainer/loop/Inspect.h"
 #include "runtime/trainer/loop/Signals.h"
 #include "runtime/trainer/loop/Trainer.h"
@@ -53,6 +54,26 @@ static int agreeOnStatus(int status, Communicator &ranks) {
   return static_cast<int>(ranks.agree(isFailure ? failures + status : status,
                                       "the end of the run") %
                           failures);
+}
+
+/// Prints what limits the run and, if that is asked for, tries to change it.
+static void printDiagnosis(const Options &options, const Evidence &evidence,
+                           const std::vector<std::string> &arguments) {
+  // A signal may have come before the first step that counts.
+  if (evidence.steps == 0)
+    return;
+  std::vector<Finding> findings = diagnose(evidence);
+  if (options.diagnose == "json") {
+    print(describeAsJson(evidence, findings));
+    return;
+  }
+  print(describeDiagnosis(evidence, findings));
+  if (options.diagnose != "apply" || findings.empty())
+    return;
+  if (evidence.ranks > 1)
+    print("--diagnose=apply is for runs with one rank\n");
+  else
+    print(applyDiagnosis(evidence, findings, arguments));
 }
 
 static Manifest readManifest(const ingot_module_t &module) {
@@ -101,7 +122,7 @@ static int run(int argc, char **argv, Console &console) {
     console.silence();
     options.writeNothing(manifest.hasShards());
   }
-  if (!options.profile.empty())
+  if (!options.profile.empty() || !options.diagnose.empty())
     ranks.record();
   Session session(*module, manifest, ranks.getRank(), ranks.getSize());
   session.getContext().ranks = &ranks;
@@ -120,7 +141,10 @@ static int run(int argc, char **argv, Console &console) {
     throw;
   }
   Outcome &outcome = trainer.getOutcome();
-  if (Profiler *profiler = trainer.getProfiler())
+  if (const std::optional<Evidence> &evidence = trainer.getEvidence()) {
+    if (ranks.getRank() == 0)
+      printDiagnosis(options, *evidence, {argv, argv + argc});
+  } else if (Profiler *profiler = trainer.getProfiler())
     outcome.attempt([&] {
       Profile profile = profiler->take();
       writeTrace(options.profile, manifest, profile, ranks.getEvents());

@@ -79,6 +79,13 @@ BatchQueue::~BatchQueue() {
     thread.join();
 }
 
+double ingot::runtime::readThreadMilliseconds() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return 1e3 * static_cast<double>(time.tv_sec) +
+         1e-6 * static_cast<double>(time.tv_nsec);
+}
+
 void BatchQueue::addWorker() {
   // Signals are for the thread that runs the steps.
   sigset_t all, before;
@@ -101,7 +108,7 @@ bool BatchQueue::findWork(Slot *&slot, int64_t &first, int64_t &count) {
       Slot &next = getSlot(planned);
       next.error = nullptr;
       next.firstRow = next.left = 0;
-      next.decodeMs = 0;
+      next.decodeMs = next.processorMs = 0;
       try {
         next.plan = planner(planned);
         if (!next.plan) {
@@ -143,6 +150,7 @@ void BatchQueue::work() {
     }
     lock.unlock();
     Clock::time_point begin = Clock::now();
+    double ran = readThreadMilliseconds();
     std::exception_ptr error;
     try {
       const BatchPlan &plan = *slot->plan;
@@ -152,8 +160,10 @@ void BatchQueue::work() {
       error = std::current_exception();
     }
     double spent = getMilliseconds(Clock::now() - begin);
+    ran = readThreadMilliseconds() - ran;
     lock.lock();
     slot->decodeMs += spent;
+    slot->processorMs += ran;
     if (error && !slot->error)
       slot->error = error;
     slot->left -= count;
@@ -184,6 +194,8 @@ const char *BatchQueue::next() {
     return nullptr;
   Slot &slot = getSlot(batch);
   times.decodeMs = slot.decodeMs;
+  times.processorMs = slot.processorMs;
+  times.workers = countWorkers();
   times.waitMs = getMilliseconds(Clock::now() - begin);
   if (slot.error)
     std::rethrow_exception(slot.error);

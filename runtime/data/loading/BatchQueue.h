@@ -54,10 +54,16 @@ struct QueueTimes {
   int64_t depth = 0;
   /// The tokens in rows of sequences, and how many there was room for.
   int64_t tokens = 0, room = 0;
+  /// The part of decodeMs in which workers had a processor, and their number.
+  double processorMs = 0;
+  int64_t workers = 0;
 };
 
 /// Returns the bytes of memory that a queue of batches of `bytes` bytes has.
 int64_t getQueueBytes(int64_t bytes);
+
+/// The time that the calling thread has had a processor, in milliseconds.
+double readThreadMilliseconds();
 
 /// A bounded queue of batches, in order. Workers take parts of the next batch
 /// that is not complete, so that the first one comes as soon as it can. What is
@@ -97,7 +103,7 @@ private:
     std::exception_ptr error;
     /// The first row that no worker has, and the rows that are not complete.
     int64_t firstRow = 0, left = 0;
-    double decodeMs = 0;
+    double decodeMs = 0, processorMs = 0;
   };
   void work();
   void addWorker();

@@ -44,7 +44,8 @@ Feed::Feed(BatchQueue::Planner planner,
   constexpr int64_t most = 16;
   this->options.mostWorkers = std::clamp<int64_t>(
       static_cast<int64_t>(std::thread::hardware_concurrency()), 1, most);
-  isTimed = options.isGiven("--workers") || !options.recipes.empty();
+  isTimed = options.isGiven("--workers") || !options.recipes.empty() ||
+            !options.diagnose.empty();
   for (const std::vector<InputSpec> *inputs : variants)
     packed.push_back(pack(*inputs, bytes));
   // Threads of their own would only get in the way of the step's where batches
@@ -72,6 +73,7 @@ void Feed::startQueue() {
 void Feed::fillNow(const std::vector<InputSpec> &inputs, char *place) {
   using Clock = std::chrono::steady_clock;
   Clock::time_point begin = Clock::now();
+  double ran = readThreadMilliseconds();
   std::optional<BatchPlan> plan = planner(number++);
   auto rows = static_cast<int64_t>(plan->samples.size());
   fillRows(*plan, inputs, options, 0, rows, place, workspace);
@@ -84,6 +86,7 @@ void Feed::fillNow(const std::vector<InputSpec> &inputs, char *place) {
   double took = count(end - begin);
   times.waitMs += took;
   times.decodeMs += took;
+  times.processorMs += readThreadMilliseconds() - ran;
   if (!mayStartLater)
     return;
   if (number == 1)
@@ -114,6 +117,8 @@ void Feed::fill(const std::vector<InputSpec> &inputs, char *place) {
   times.waitMs += spent.waitMs;
   times.decodeMs += spent.decodeMs;
   times.depth = spent.depth;
+  times.processorMs += spent.processorMs;
+  times.workers = spent.workers;
   countTokens(plan);
 }
 

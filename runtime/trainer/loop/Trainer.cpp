@@ -14,10 +14,11 @@
 #include "runtime/observe/Watch.h"
 #include "runtime/observe/profile/Profile.h"
 #include "runtime/observe/tensorboard/TensorBoard.h"
+#include "runtime/trainer/inspect/Diagnoser.h"
+#include "runtime/trainer/inspect/ParameterInspector.h"
 #include "runtime/trainer/loop/Evaluate.h"
 #include "runtime/trainer/loop/Signals.h"
 #include "runtime/trainer/options/Paths.h"
-#include "runtime/trainer/run/ParameterInspector.h"
 #include "runtime/trainer/run/Resume.h"
 #include "runtime/trainer/run/RunHeader.h"
 #include "runtime/trainer/state/State.h"
@@ -90,6 +91,11 @@ Trainer::Trainer(Session &session, const Options &options, Console &console,
   if (!options.profile.empty())
     profiler = std::make_unique<Profiler>(session.getContext(),
                                           options.profileSchedule);
+  if (!options.diagnose.empty()) {
+    diagnoser = std::make_unique<Diagnoser>(session, ranks, options);
+    profiler = std::make_unique<Profiler>(session.getContext(),
+                                          Diagnoser::getSchedule());
+  }
   // Watches and profiles inspect one step at a time.
   if (!watch && !profiler)
     stepsAhead = session.getRunsAhead();
@@ -127,7 +133,9 @@ void Trainer::countSkipped() {
 Trainer::~Trainer() { session.getContext().observer = nullptr; }
 
 void Trainer::planSteps() {
-  if (options.steps)
+  if (!options.diagnose.empty())
+    totalSteps = step + Diagnoser::kSteps;
+  else if (options.steps)
     totalSteps = *options.steps;
   else if (sampler)
     totalSteps = sampler->getSteps(options.epochs.value_or(1));
@@ -307,6 +315,8 @@ void Trainer::trainStep() {
     inspect([&] { inspector->endStep(step); });
   if (profiler)
     profiler->endStep(step);
+  if (diagnoser)
+    diagnoser->endStep();
   if (average && saver)
     saver->finishCopy();
   if (average && !progress->wasLastSkipped())
@@ -331,6 +341,8 @@ void Trainer::finishSteps(size_t inFlight) {
     metrics.isGuarded = results.function->findOutput("skipped") != nullptr;
     if (metrics.isGuarded)
       metrics.skipped = read("skipped") != 0;
+    if (spent && diagnoser)
+      diagnoser->addData(*spent);
     if (spent)
       metrics.data = {spent->waitMs, spent->decodeMs, spent->depth};
     if (spent && spent->room != 0)
@@ -453,7 +465,7 @@ void Trainer::run() {
   while (step < totalSteps && !stopped) {
     try {
       trainStep();
-      if (takeTurns())
+      if (takeTurns() || (diagnoser && diagnoser->isDone()))
         break;
     } catch (const NotFinite &problem) {
       if (!goesBack)
@@ -468,6 +480,10 @@ void Trainer::run() {
   console.clearProgress();
   if (profiler)
     profiler->finish();
+  if (diagnoser) {
+    finishDiagnosis();
+    return;
+  }
   if (int64_t skipped = progress->getSkippedSteps())
     console.line(fmt::format("{} of {} steps were skipped: their gradients "
                              "overflowed",

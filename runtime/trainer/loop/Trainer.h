@@ -13,6 +13,7 @@
 #include "runtime/observe/MemoryCheck.h"
 #include "runtime/observe/MetricsLog.h"
 #include "runtime/observe/Progress.h"
+#include "runtime/observe/diagnose/Diagnosis.h"
 #include "runtime/trainer/input/Feed.h"
 #include "runtime/trainer/loop/Evaluate.h"
 #include "runtime/trainer/loop/Outcome.h"
@@ -30,6 +31,7 @@
 namespace ingot::runtime {
 
 class Console;
+class Diagnoser;
 class ParameterInspector;
 class Profiler;
 class TensorBoard;
@@ -48,6 +50,8 @@ public:
   void run();
 
   Outcome &getOutcome() { return outcome; }
+  /// Returns what --diagnose measured; nothing without it.
+  const std::optional<Evidence> &getEvidence() const { return evidence; }
   /// Null unless the run is profiled.
   Profiler *getProfiler() { return profiler.get(); }
 
@@ -84,6 +88,8 @@ private:
   /// Saves the step unless it is saved, and waits for it.
   void saveLast();
   CheckpointInfo describeCheckpoint() const;
+  /// Ends a run that was only measured.
+  void finishDiagnosis();
   /// Goes back to the last checkpoint after a step that is not finite. Throws
   /// the problem if that has been tried often enough.
   void rollBack(const Error &problem);
@@ -165,6 +171,8 @@ private:
   std::unique_ptr<MemoryCheck> memoryCheck;
   std::unique_ptr<Profiler> profiler;
   std::unique_ptr<ParameterInspector> inspector;
+  std::unique_ptr<Diagnoser> diagnoser;
+  std::optional<Evidence> evidence;
 };
 
 } // namespace ingot::runtime

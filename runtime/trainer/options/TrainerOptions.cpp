@@ -15,6 +15,8 @@
 #include "runtime/trainer/options/RunOptions.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <memory>
 
@@ -244,6 +246,12 @@ void OptionTable::addObserving(Options &options) {
                "Print what is planned and exit; --inspect=json for programs")
       ->configurable(false)
       ->group(group);
+  app.add_flag("--diagnose{report}", options.diagnose,
+               "Measure some steps, say what limits them and what to change, "
+               "and exit; --diagnose=apply tries it, --diagnose=json is for "
+               "programs")
+      ->configurable(false)
+      ->group(group);
   app.add_option("--ranks", options.ranks, "Ranks that --inspect plans for")
       ->type_name("N")
       ->check(atLeast(1))
@@ -442,6 +450,28 @@ static void checkTogether(const Options &options) {
                      "give --eval-data FILE.npz");
 }
 
+/// Leaves of a run what is measured: no output but checkpoints, which go to a
+/// folder of their own.
+static void limitToDiagnosis(Options &options) {
+  constexpr std::array known = {"report", "apply", "json"};
+  if (std::find(known.begin(), known.end(), options.diagnose) == known.end())
+    throw usageError("--diagnose", "'" + options.diagnose + "' is not known",
+                     "use --diagnose, --diagnose=apply or --diagnose=json");
+  if (options.data.empty())
+    throw usageError("--diagnose", "needs --data",
+                     "give the data of the run to diagnose");
+  options.writeNothing(/*hasShards=*/true);
+  options.evalData.clear();
+  options.evalEvery.reset();
+  options.earlyStop.reset();
+  options.best.clear();
+  options.histogramEvery.reset();
+  for (const char *option : {"--eval-data", "--eval-every", "--best"})
+    options.given.erase(option);
+  if (!options.save.empty())
+    options.save = options.checkpoints = options.save + ".diagnose";
+}
+
 ParsedOptions ingot::runtime::parseOptions(int argc, const char *const *argv,
                                            const Manifest &manifest) {
   Options options;
@@ -477,6 +507,8 @@ ParsedOptions ingot::runtime::parseOptions(int argc, const char *const *argv,
     return {std::nullopt, formatConfiguration(options.configuration)};
   checkTogether(options);
   finishRunOptions(options, manifest);
+  if (!options.diagnose.empty())
+    limitToDiagnosis(options);
   return {std::move(options), ""};
 }
 

@@ -82,6 +82,8 @@ struct Options {
   bool checkMemory = false;
   /// One of "", "text" and "json".
   std::string inspect;
+  /// One of "", "report", "apply" and "json".
+  std::string diagnose;
   /// The file that --tune keeps choices in, `cache` for the user's cache, or
   /// empty without --tune.
   std::string tune;

@@ -7,9 +7,14 @@
 
 #include "runtime/core/Console.h"
 #include "runtime/core/Error.h"
+#include "runtime/observe/profile/Profile.h"
+#include "runtime/trainer/inspect/Diagnoser.h"
+#include "runtime/trainer/loop/Signals.h"
 #include "runtime/trainer/loop/Trainer.h"
 #include "runtime/trainer/state/State.h"
 
+#include <chrono>
+#include <filesystem>
 #include <fmt/format.h>
 
 using namespace ingot::runtime;
@@ -35,8 +40,27 @@ void Trainer::save(bool isBest) {
     return;
   finishSteps();
   progress->pause();
+  auto begin = std::chrono::steady_clock::now();
   saver->save(describeCheckpoint(), average ? &*average : nullptr, isBest);
   progress->resume();
+  if (diagnoser)
+    diagnoser->addSaving(std::chrono::duration<double, std::milli>(
+                             std::chrono::steady_clock::now() - begin)
+                             .count());
+}
+
+void Trainer::finishDiagnosis() {
+  evidence = diagnoser->measure(profiler->take());
+  if (stopped)
+    outcome.endBySignal(getReceivedSignal());
+  if (!saver)
+    return;
+  saver->wait();
+  saver.reset();
+  ranks.agree(0, "the end of a diagnosis");
+  std::error_code error;
+  if (ranks.getRank() == 0)
+    std::filesystem::remove_all(options.save, error);
 }
 
 void Trainer::saveLast() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "runtime/trainer/run/ParameterInspector.h"
+#include "runtime/trainer/inspect/ParameterInspector.h"
 
 #include "runtime/core/Console.h"
 #include "runtime/core/text/Text.h"

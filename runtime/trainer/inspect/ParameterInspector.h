@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef INGOT_RUNTIME_TRAINER_RUN_PARAMETERINSPECTOR_H
-#define INGOT_RUNTIME_TRAINER_RUN_PARAMETERINSPECTOR_H
+#ifndef INGOT_RUNTIME_TRAINER_INSPECT_PARAMETERINSPECTOR_H
+#define INGOT_RUNTIME_TRAINER_INSPECT_PARAMETERINSPECTOR_H
 
 #include "runtime/core/Context.h"
 #include "runtime/core/Manifest.h"
@@ -89,4 +89,4 @@ private:
 
 } // namespace ingot::runtime
 
-#endif // INGOT_RUNTIME_TRAINER_RUN_PARAMETERINSPECTOR_H
+#endif // INGOT_RUNTIME_TRAINER_INSPECT_PARAMETERINSPECTOR_H

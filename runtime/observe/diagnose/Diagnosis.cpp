@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "runtime/observe/diagnose/Diagnosis.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+
+using namespace ingot::runtime;
+
+/// Parts of the time below which nothing is said.
+static constexpr double kMostData = 0.1, kMostCommunication = 0.1,
+                        kMostSynchronization = 0.1, kMostSaving = 0.05,
+                        kMostStall = 0.05, kMostOthers = 0.2,
+                        kMostImpossible = 0.5, kMostSlow = 0.5;
+
+const char *ingot::runtime::getName(Cause cause) {
+  switch (cause) {
+  case Cause::SlowStorage:
+    return "slow storage";
+  case Cause::SlowDecoding:
+    return "slow decoding";
+  case Cause::SlowLink:
+    return "slow link";
+  case Cause::UnequalRanks:
+    return "unequal ranks";
+  case Cause::SmallBatch:
+    return "small batch";
+  case Cause::TooManyThreads:
+    return "too many threads";
+  case Cause::FrequentSaves:
+    return "frequent saves";
+  case Cause::WrongMachineProfile:
+    return "wrong machine profile";
+  case Cause::MemoryPressure:
+    return "memory pressure";
+  }
+  return "";
+}
+
+static double getShare(double part, const Evidence &evidence) {
+  return part / std::max(evidence.step, 1e-9);
+}
+
+static std::string percent(double part) {
+  return fmt::format("{:.0f}%", 100 * part);
+}
+
+static std::optional<Finding> findData(const Evidence &e) {
+  if (getShare(e.data, e) < kMostData)
+    return std::nullopt;
+  // Threads that were done in time but had no core do not explain the wait.
+  if (e.decode / static_cast<double>(std::max<int64_t>(e.workers, 1)) <
+      0.5 * e.data)
+    return std::nullopt;
+  // Threads that make batches compute, or wait for storage; on a machine that
+  // is busy, they may wait for a core instead.
+  bool isStorage = e.decodeProcessor < 0.5 * e.decode;
+  if (isStorage && e.others > kMostOthers) {
+    if (e.decodeProcessor < kMostData * e.step)
+      return std::nullopt;
+    isStorage = false;
+  }
+  Finding finding;
+  finding.cause = isStorage ? Cause::SlowStorage : Cause::SlowDecoding;
+  finding.evidence = fmt::format(
+      "steps wait {:.2f} of {:.2f} ms for data; {} {} spend {:.2f} ms on a "
+      "batch, {} of it computing",
+      e.data, e.step, std::max<int64_t>(e.workers, 1),
+      e.workers > 1 ? "threads" : "thread", e.decode,
+      percent(e.decodeProcessor / e.decode));
+  // The step without the wait cannot be shorter than the work of all threads on
+  // the cores, and the batches not faster than the threads make them.
+  double others = e.step - e.data;
+  double busy =
+      (e.getKernels() * static_cast<double>(std::max<int64_t>(e.threads, 1)) +
+       e.decodeProcessor) /
+      static_cast<double>(std::max<int64_t>(e.cores, 1));
+  double least = std::max(others, busy);
+  constexpr int64_t most = 16;
+  int64_t limit =
+      isStorage ? most : std::min(most, std::max<int64_t>(e.cores, 1));
+  auto wanted = static_cast<int64_t>(std::ceil(e.decode / (0.8 * least)));
+  int64_t workers = std::clamp<int64_t>(wanted, 1, limit);
+  double predicted = std::max(least, e.decode / static_cast<double>(workers));
+  if (workers > e.workers && predicted < 0.95 * e.step) {
+    finding.advice.push_back({"--workers", std::to_string(workers)});
+    finding.gain = 1 - predicted / e.step;
+  }
+  return finding;
+}
+
+static std::optional<Finding> findLink(const Evidence &e) {
+  double exposed = e.communication - e.synchronization;
+  if (getShare(exposed, e) < kMostCommunication || e.link <= 0)
+    return std::nullopt;
+  Finding finding;
+  finding.cause = Cause::SlowLink;
+  finding.evidence = fmt::format(
+      "steps wait {:.2f} of {:.2f} ms for collectives; a rank sends {:.2f} MB "
+      "a step, at {:.0f} Mbit/s",
+      exposed, e.step, e.sentBytes * 1e-6, e.sentBytes * 8e-3 / e.link);
+  // 8 bits and a scale instead of 32 bits.
+  double rest = e.step - exposed;
+  double sent = e.link * 0.26;
+  double hidden = std::max(0.0, e.link - exposed);
+  double predicted = rest + std::max(0.0, sent - hidden);
+  finding.advice.push_back({"--grad-comm", "int8", false, true});
+  finding.gain = 1 - predicted / e.step;
+  return finding;
+}
+
+static std::optional<Finding> findImbalance(const Evidence &e) {
+  if (getShare(e.synchronization, e) < kMostSynchronization)
+    return std::nullopt;
+  return Finding{Cause::UnequalRanks,
+                 fmt::format("this rank waits {:.2f} of {:.2f} ms for ranks "
+                             "that start later",
+                             e.synchronization, e.step),
+                 {},
+                 std::nullopt};
+}
+
+static std::optional<Finding> findSaves(const Evidence &e) {
+  if (getShare(e.saving, e) < kMostSaving || e.saveEvery == 0)
+    return std::nullopt;
+  double each = e.saving * static_cast<double>(e.saveEvery);
+  double others = std::max(e.step - e.saving, 0.01 * e.step);
+  // One percent of the time for saving.
+  auto every = static_cast<int64_t>(std::ceil(each / (0.01 * others)));
+  return Finding{
+      Cause::FrequentSaves,
+      fmt::format("a checkpoint takes {:.2f} ms every {} {} of {:.2f} ms", each,
+                  e.saveEvery, e.saveEvery == 1 ? "step" : "steps", others),
+      {{"--save-every", std::to_string(every)}},
+      1 - (others + each / static_cast<double>(every)) / e.step};
+}
+
+static std::optional<Finding> findThreads(const Evidence &e) {
+  if (e.threads <= e.cores)
+    return std::nullopt;
+  // Threads that wait for each other lose at least the turns of those that have
+  // no core.
+  double others = e.step - e.getKernels();
+  double kernels = e.getKernels() * static_cast<double>(e.cores) /
+                   static_cast<double>(e.threads);
+  return Finding{
+      Cause::TooManyThreads,
+      fmt::format("kernels run in {} threads on {} {}", e.threads, e.cores,
+                  e.cores == 1 ? "core" : "cores"),
+      {{"OMP_NUM_THREADS", std::to_string(e.cores), /*isVariable=*/true}},
+      1 - (others + 0.5 * (kernels + e.getKernels())) / e.step};
+}
+
+static std::optional<Finding> findMemory(const Evidence &e) {
+  if (e.memoryStall < kMostStall && e.majorFaults < 100)
+    return std::nullopt;
+  return Finding{
+      Cause::MemoryPressure,
+      fmt::format("processes wait for memory {} of the time, and a step reads "
+                  "{:.0f} pages back from a disk",
+                  percent(e.memoryStall), e.majorFaults),
+      {{"--memory-budget", "50%", false, true}},
+      std::nullopt};
+}
+
+static Finding blameProfile(const Evidence &e, double part, const char *what) {
+  return {Cause::WrongMachineProfile,
+          fmt::format("{} of the time of kernels is in those that {}, most of "
+                      "it in {}",
+                      percent(part), what, e.kernel),
+          {{"--machine", "measured", false, true}},
+          std::nullopt};
+}
+
+static std::optional<Finding> findImpossible(const Evidence &e) {
+  if (e.impossible < kMostImpossible)
+    return std::nullopt;
+  return blameProfile(e, e.impossible,
+                      "are faster than the machine profile allows");
+}
+
+static std::optional<Finding> findSlow(const Evidence &e) {
+  if (e.slow < kMostSlow)
+    return std::nullopt;
+  return blameProfile(e, e.slow,
+                      "take more than 20 times what the machine profile says");
+}
+
+static std::optional<Finding> findBatch(const Evidence &e) {
+  // What does not grow with the batch.
+  double fixed = e.optimizer + e.launch + e.rest;
+  double perBatch = e.forward + e.backward;
+  constexpr double most = 0.4, times = 4, worthwhile = 0.25;
+  if (getShare(fixed, e) < most)
+    return std::nullopt;
+  double others = e.step - fixed - perBatch;
+  double predicted = (fixed + others + times * perBatch) / times;
+  double gain = 1 - predicted / e.step;
+  if (gain < worthwhile)
+    return std::nullopt;
+  auto batch = static_cast<int64_t>(times) * e.batch;
+  return Finding{Cause::SmallBatch,
+                 fmt::format("{:.2f} of {:.2f} ms do not depend on the batch "
+                             "(optimizer {:.2f}, between kernels {:.2f}, rest "
+                             "{:.2f})",
+                             fixed, e.step, e.optimizer, e.launch, e.rest),
+                 {{"--batch", std::to_string(batch), false, true}},
+                 gain};
+}
+
+std::vector<Finding> ingot::runtime::diagnose(const Evidence &evidence) {
+  std::vector<Finding> findings;
+  for (auto *find : {findData, findLink, findImbalance, findSaves, findThreads,
+                     findMemory, findImpossible})
+    if (std::optional<Finding> finding = find(evidence))
+      findings.push_back(std::move(*finding));
+  // Other causes slow down kernels, and what does not depend on the batch.
+  for (auto *find : {findBatch, findSlow})
+    if (findings.empty())
+      if (std::optional<Finding> finding = find(evidence))
+        findings.push_back(std::move(*finding));
+  std::stable_sort(findings.begin(), findings.end(),
+                   [](const Finding &a, const Finding &b) {
+                     return a.gain.value_or(0) > b.gain.value_or(0);
+                   });
+  return findings;
+}
+
+static std::string describeAdvice(const Advice &advice) {
+  if (advice.isVariable)
+    return advice.option + "=" + advice.value;
+  return (advice.isForCompiler ? "ingotc " : "") + advice.option + " " +
+         advice.value;
+}
+
+std::string
+ingot::runtime::describeDiagnosis(const Evidence &e,
+                                  const std::vector<Finding> &findings) {
+  std::string text = fmt::format("{} steps of {:.3f} ms\n", e.steps, e.step);
+  auto add = [&](const char *name, double time) {
+    if (time > 0)
+      text += fmt::format("  {:<22} {:>10.3f} ms {:>5.1f}%\n", name, time,
+                          100 * getShare(time, e));
+  };
+  add("waits for data", e.data);
+  add("forward", e.forward);
+  add("backward", e.backward);
+  add("optimizer", e.optimizer);
+  add("exposed communication", e.communication - e.synchronization);
+  add("synchronization", e.synchronization);
+  add("saving", e.saving);
+  add("launch", e.launch);
+  add("rest", e.rest);
+  if (e.others > kMostOthers)
+    text += fmt::format("other processes took {} of the machine's processors: "
+                        "times are longer than they need to be\n",
+                        percent(e.others));
+  if (findings.empty())
+    return text + "nothing to gain: the step is compute\n";
+  for (const Finding &finding : findings) {
+    text += fmt::format("{}: {}\n", getName(finding.cause), finding.evidence);
+    for (const Advice &advice : finding.advice)
+      text += fmt::format(
+          "  try {}{}\n", describeAdvice(advice),
+          finding.gain ? fmt::format(": saves about {} of the time of a sample",
+                                     percent(*finding.gain))
+                       : "");
+  }
+  return text;
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// --diagnose: measures some steps of a run, and tries what is advised.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_RUNTIME_TRAINER_INSPECT_DIAGNOSER_H
+#define INGOT_RUNTIME_TRAINER_INSPECT_DIAGNOSER_H
+
+#include "runtime/data/loading/BatchQueue.h"
+#include "runtime/observe/diagnose/Diagnosis.h"
+#include "runtime/observe/profile/Profile.h"
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+namespace ingot::runtime {
+
+class Communicator;
+class Session;
+struct Options;
+
+class Diagnoser {
+public:
+  Diagnoser(Session &session, Communicator &ranks, const Options &options);
+
+  /// The steps of a diagnosis; the first ones, in which caches fill and threads
+  /// start, are not measured.
+  static constexpr int64_t kWarmup = 5, kSteps = 45;
+  static ProfileSchedule getSchedule() { return {0, kWarmup, std::nullopt, 1}; }
+
+  /// Called when a step has ended.
+  void endStep();
+  void addData(const QueueTimes &times);
+  void addSaving(double milliseconds);
+  /// Whether enough has been measured.
+  bool isDone() const;
+
+  /// Collects what was measured. All ranks call it.
+  Evidence measure(const Profile &profile);
+
+private:
+  /// What the system counts since it started.
+  struct Counters {
+    double majorFaults = 0, memoryStallMs = 0;
+    /// Processor time of this process, and of the whole machine with and
+    /// without the time in which it was idle, in seconds.
+    double own = 0, all = 0, busy = 0;
+    std::chrono::steady_clock::time_point time;
+  };
+  static Counters readCounters();
+  void addKernels(const Profile &profile, Evidence &evidence) const;
+  void addLink(const Profile &profile, Evidence &evidence) const;
+  bool isMeasuring() const { return steps >= kWarmup; }
+
+  Session &session;
+  Communicator &ranks;
+  int64_t saveEvery;
+  int64_t steps = 0;
+  std::chrono::steady_clock::time_point begin;
+  Counters first;
+  double decode = 0, processor = 0, saving = 0;
+  /// Time of saving since the last step.
+  double savingNow = 0;
+  int64_t workers = 0;
+};
+
+/// The diagnosis as a line of JSON.
+std::string describeAsJson(const Evidence &evidence,
+                           const std::vector<Finding> &findings);
+
+/// Runs the trainer once more with what the first finding with an option of the
+/// trainer advises, and says what came of it. `arguments` are those of this
+/// process. Throws failure.
+std::string applyDiagnosis(const Evidence &evidence,
+                           const std::vector<Finding> &findings,
+                           const std::vector<std::string> &arguments);
+
+} // namespace ingot::runtime
+
+#endif // INGOT_RUNTIME_TRAINER_INSPECT_DIAGNOSER_H
