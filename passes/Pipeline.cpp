@@ -90,6 +90,7 @@ void ingot::buildTrainingPipeline(OpPassManager &manager,
   ApplyOptimizerOptions update;
   update.optimizer = options.optimizer;
   update.noDecay = options.noDecay;
+  llvm::append_range(update.group, options.group);
   // The norm tells whether gradients are finite.
   update.clip = options.clip || scales || options.guard;
   update.clipNorm = options.clip ? 1.0 : 0.0;

@@ -42,6 +42,10 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
   Setting<std::string> noDecay{
       *this, "no-decay",
       "parameters without weight decay (regular expression)"};
+  ListSetting group{*this, "group",
+                    "NAME=REGEX: parameters of which the trainer can set the "
+                    "learning rate and weight decay apart, and freeze for a "
+                    "time, with --group NAME:..."};
   Setting<bool> clip{*this, "clip",
                      "compile in gradient clipping by global norm"};
   Setting<bool> guard{

@@ -18,6 +18,8 @@
 #include "dialects/ingot/support/Remarks.h"
 #include "passes/autodiff/Optimizers.h"
 #include "passes/options/OptionValues.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/StringSaver.h"
 
 namespace ingot {
 #define GEN_PASS_DEF_APPLYOPTIMIZER
@@ -37,6 +39,21 @@ static constexpr StringLiteral kClipNormName = "clip_norm";
 static constexpr int32_t kFirstStream = 1 << 30;
 
 namespace {
+/// Parameters with hyperparameters of their own.
+struct Group {
+  std::string name;
+  std::shared_ptr<llvm::Regex> pattern;
+  std::unique_ptr<Optimizer> optimizer;
+  /// Whether its parameters change in this step: a scalar of bits.
+  Value isActive = {};
+  bool isUsed = false;
+
+  /// The name of a hyperparameter of the group.
+  std::string getName(StringRef hyper) const {
+    return (hyper + "." + name).str();
+  }
+};
+
 /// What the options ask for.
 struct Request {
   std::string name;
@@ -45,8 +62,17 @@ struct Request {
   DictionaryAttr given;
   /// Null if weight decay applies everywhere.
   std::shared_ptr<llvm::Regex> withoutDecay;
+  std::vector<Group> groups;
   /// Moments are stored in bf16, rounded stochastically.
   bool lowMoments = false;
+
+  /// Returns the group of a parameter; null if it is in none.
+  Group *findGroup(StringRef parameter) {
+    for (Group &group : groups)
+      if (group.pattern->match(parameter))
+        return &group;
+    return nullptr;
+  }
 };
 
 /// What all updates of a step share.
@@ -64,16 +90,19 @@ struct ApplyOptimizer : public ingot::impl::ApplyOptimizerBase<ApplyOptimizer> {
 
 private:
   FailureOr<Request> readOptions();
+  LogicalResult readGroups(Request &request);
+  void startGroups(Arithmetic a, Request &request, const Hyperparameters &hyper,
+                   Value step);
   FailureOr<Hyperparameters> addHyperparameters(Signature step,
                                                 const Request &request);
   void eraseUnusedMoments(Signature step);
   Value countSteps(Signature step, Arithmetic a, ResultList &results);
   Value clipFactor(OpBuilder &builder, Arithmetic a, Value clipNorm,
-                   const Shards &shards, ResultList &results);
+                   const Shards &shards, Request &request, ResultList &results);
   void addMoments(FlatSymbolRefAttr parameter, RankedTensorType stored,
                   const Request &request, StateAdder &states,
                   SmallVectorImpl<Signature::State> &moments);
-  void updateParameter(OpBuilder &builder, const Request &request,
+  void updateParameter(OpBuilder &builder, Request &request,
                        const Shared &shared, Value parameter,
                        ArrayRef<Signature::State> states,
                        ArrayRef<BlockArgument> moments,
@@ -110,7 +139,52 @@ FailureOr<Request> ApplyOptimizer::readOptions() {
   request.optimizer = Optimizer::create(request.name);
   request.lowMoments = optimizerPrecision == "bf16";
   request.withoutDecay = std::move(*regex);
+  if (failed(readGroups(request)))
+    return failure();
   return request;
+}
+
+LogicalResult ApplyOptimizer::readGroups(Request &request) {
+  for (StringRef text : group) {
+    auto [name, pattern] = text.split('=');
+    bool isName = !name.empty() && llvm::all_of(name, [](char c) {
+      return llvm::isAlnum(c) || c == '_' || c == '-';
+    });
+    if (!isName || pattern.empty())
+      return emitOptionError(&getContext(), "group",
+                             "'" + text + "' is not NAME=REGEX",
+                             "as in --group head=classifier; a name has "
+                             "letters, digits, - and _");
+    for (const Group &other : request.groups)
+      if (other.name == name)
+        return emitOptionError(&getContext(), "group",
+                               "there are two groups '" + name + "'",
+                               "give each a name of its own");
+    auto regex = parseNamePattern("group", pattern);
+    if (!regex)
+      return emitUserError(&getContext(), regex.takeError());
+    request.groups.push_back(
+        {name.str(), std::move(*regex), Optimizer::create(request.name)});
+  }
+  return success();
+}
+
+/// Builds the scalars of each group.
+void ApplyOptimizer::startGroups(Arithmetic a, Request &request,
+                                 const Hyperparameters &hyper, Value step) {
+  for (Group &group : request.groups) {
+    Hyperparameters own = hyper;
+    own["lr"] = a.mul(hyper.lookup("lr"), hyper.lookup(group.getName("lr")));
+    if (Value decay = hyper.lookup("weight_decay")) {
+      Value given = hyper.lookup(group.getName("weight_decay"));
+      own["weight_decay"] =
+          a.select(a.compare(Predicate::LT, given, 0.0), decay, given);
+    }
+    // What a step before the first computes is not used.
+    Value steps = a.sub(step, hyper.lookup(group.getName("start")));
+    group.isActive = a.compare(Predicate::GT, steps, 0.0);
+    group.optimizer->buildScalars(a, own, a.max(steps, 1.0));
+  }
 }
 
 FailureOr<Hyperparameters>
@@ -119,6 +193,17 @@ ApplyOptimizer::addHyperparameters(Signature step, const Request &request) {
   SmallVector<Hyperparameter> all(request.optimizer->hyperparameters());
   if (clip)
     all.push_back({kClipNormName, clipNorm});
+  bool decays = llvm::any_of(all, [](const Hyperparameter &hyper) {
+    return hyper.name == "weight_decay";
+  });
+  llvm::BumpPtrAllocator allocator;
+  llvm::StringSaver names(allocator);
+  for (const Group &group : request.groups) {
+    all.push_back({names.save(group.getName("lr")), 1.0});
+    if (decays)
+      all.push_back({names.save(group.getName("weight_decay")), -1.0});
+    all.push_back({names.save(group.getName("start")), 0.0});
+  }
   for (Hyperparameter &hyper : all)
     if (auto value = request.given ? request.given.getAs<FloatAttr>(hyper.name)
                                    : FloatAttr())
@@ -192,7 +277,7 @@ static Value shardSquareSum(OpBuilder &builder, Arithmetic a, Value gradient,
 /// of 0; reports the norm.
 Value ApplyOptimizer::clipFactor(OpBuilder &builder, Arithmetic a,
                                  Value clipNorm, const Shards &shards,
-                                 ResultList &results) {
+                                 Request &request, ResultList &results) {
   Type f64 = Float64Type::get(&getContext());
   Value squares, ownSquares;
   auto addTo = [&](Value &sum, Value addend) {
@@ -201,13 +286,18 @@ Value ApplyOptimizer::clipFactor(OpBuilder &builder, Arithmetic a,
   for (const ResultList::Entry &entry : results.entries) {
     if (!entry.gradient())
       continue;
+    Group *group = request.findGroup(entry.gradient().getValue());
+    auto ifActive = [&](Value sum) {
+      return group ? a.select(group->isActive, sum, 0.0) : sum;
+    };
     if (ShardAttr shard = shards.lookup(entry.value)) {
-      addTo(ownSquares, shardSquareSum(builder, a, entry.value, shard));
+      addTo(ownSquares,
+            ifActive(shardSquareSum(builder, a, entry.value, shard)));
       continue;
     }
     Value gradient =
         a.cast(entry.value, updateElement(tensorType(entry.value)));
-    addTo(squares, a.cast(a.sumAll(a.square(gradient)), f64));
+    addTo(squares, ifActive(a.cast(a.sumAll(a.square(gradient)), f64)));
   }
   if (ownSquares) {
     Location loc = NameLoc::get(builder.getStringAttr("norm of all shards"));
@@ -252,7 +342,7 @@ void ApplyOptimizer::addMoments(FlatSymbolRefAttr parameter,
 
 /// Replaces the gradient in `result` by the updated parameter, and appends the
 /// updated moments to `updated`.
-void ApplyOptimizer::updateParameter(OpBuilder &builder, const Request &request,
+void ApplyOptimizer::updateParameter(OpBuilder &builder, Request &request,
                                      const Shared &shared, Value parameter,
                                      ArrayRef<Signature::State> states,
                                      ArrayRef<BlockArgument> moments,
@@ -276,7 +366,17 @@ void ApplyOptimizer::updateParameter(OpBuilder &builder, const Request &request,
   for (Value moment : moments)
     one.moments.push_back(a.cast(moment, type.getElementType()));
 
-  Value value = request.optimizer->buildUpdate(a, one);
+  Group *group = request.findGroup(symbol.getValue());
+  Optimizer &updater = group ? *group->optimizer : *request.optimizer;
+  SmallVector<Value> before(one.moments);
+  Value value = updater.buildUpdate(a, one);
+  if (group) {
+    group->isUsed = true;
+    Value isActive = a.fill(group->isActive, type.getShape());
+    value = a.select(isActive, value, one.parameter);
+    for (auto [moment, old] : llvm::zip_equal(one.moments, before))
+      moment = a.select(isActive, moment, old);
+  }
   ResultList next;
   next.addState(symbol, a.cast(value, stored.getElementType()));
   result = next.entries.front();
@@ -358,12 +458,22 @@ void ApplyOptimizer::runOnOperation() {
   Location loc = NameLoc::get(builder.getStringAttr(request->name));
   Arithmetic a(builder, loc);
   Shared shared;
+  // The norm leaves out what does not change in this step.
+  auto startStep = [&] {
+    shared.step = countSteps(step, a, results);
+    Value number = a.cast(shared.step, builder.getF64Type());
+    startGroups(a, *request, hyper, number);
+    return number;
+  };
+  Value number;
+  if (!request->groups.empty())
+    number = startStep();
   if (clip)
-    shared.clipFactor =
-        clipFactor(builder, a, hyper.lookup(kClipNormName), *shards, results);
-  shared.step = countSteps(step, a, results);
-  request->optimizer->buildScalars(a, hyper,
-                                   a.cast(shared.step, builder.getF64Type()));
+    shared.clipFactor = clipFactor(builder, a, hyper.lookup(kClipNormName),
+                                   *shards, *request, results);
+  if (!number)
+    number = startStep();
+  request->optimizer->buildScalars(a, hyper, number);
 
   // All moments become arguments together: each time is linear in the number
   // of arguments.
@@ -387,6 +497,16 @@ void ApplyOptimizer::runOnOperation() {
                     ArrayRef(arguments).slice(first, perParameter), entry,
                     moments);
   }
+  for (const Group &group : request->groups)
+    if (!group.isUsed) {
+      (void)emitOptionError(
+          &getContext(), "group",
+          "no parameter that is trained has a name for group '" + group.name +
+              "'",
+          "the names are those of the ONNX initializers; a parameter is in the "
+          "first group that finds its name");
+      return signalPassFailure();
+    }
   results.entries.append(moments.entries);
   results.apply(step);
   // Scalars that this model does not use, such as decay where nothing decays.

@@ -155,6 +155,11 @@ def ApplyOptimizer : Pass<"ingot-apply-optimizer", "::mlir::ModuleOp"> {
     With `clip`, all gradients are multiplied by min(1, clip_norm / (norm + 1e-6)), where `norm`, the norm of all
     gradients together, is a result named `grad_norm`; a `clip_norm` of 0 disables clipping.
 
+    With `group=NAME=REGEX`, the parameters that the regular expression finds, unless they are in a group before, have
+    hyperparameters of their own: `lr.NAME`, a factor of `lr`; `weight_decay.NAME`, which is `weight_decay` if it is
+    negative; and `start.NAME`, the number of steps for which they stay as they are, with their moments: their gradients
+    are not part of the norm then, and their steps count from there.
+
     With `optimizer-precision=bf16`, the moments of f32 updates are stored in bf16: they are read as f32, and written by
     `ingot.stochastic_round`, whose random numbers depend only on the step and the parameter, so that all ranks agree.
 
@@ -172,7 +177,9 @@ def ApplyOptimizer : Pass<"ingot-apply-optimizer", "::mlir::ModuleOp"> {
     Option<"clipNorm", "clip-norm", "double", "1.0",
            "default of the trainer's option for the norm to clip at; 0 does not clip">,
     Option<"optimizerPrecision", "optimizer-precision", "std::string", "\"fp32\"",
-           "fp32 or bf16: precision in which moments are stored">];
+           "fp32 or bf16: precision in which moments are stored">,
+    ListOption<"group", "group", "std::string",
+               "NAME=REGEX: parameters with hyperparameters of their own">];
   let statistics = [
     Statistic<"numUpdated", "updated", "parameters updated">,
     Statistic<"numMoments", "moments", "moments added">];

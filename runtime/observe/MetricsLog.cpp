@@ -43,11 +43,42 @@ static std::string selectUntil(std::string_view text, int64_t step) {
   return kept;
 }
 
+/// The file of the lines before those of a log that has become too large.
+static std::string getOldPath(const std::string &path) { return path + ".1"; }
+
+/// Removes the lines of later steps from a file, whose old lines stay in it at
+/// every moment: its end is cut off by what follows, or another one replaces
+/// it. Returns the bytes that stay. Throws failure.
+static int64_t keepLines(const std::string &path, int64_t until,
+                         bool cutsEnd) {
+  std::string kept;
+  bool isStart;
+  {
+    MappedFile old(path);
+    kept = selectUntil(old.getBytes(), until);
+    isStart = old.getBytes().starts_with(kept) &&
+              (cutsEnd || old.getBytes().size() == kept.size());
+  }
+  if (!isStart) {
+    AtomicFile file(path);
+    file.write(kept);
+    file.commit();
+  }
+  return static_cast<int64_t>(kept.size());
+}
+
 MetricsLog::MetricsLog(const std::string &path,
-                       std::optional<int64_t> keepUntil)
-    : path(path) {
+                       std::optional<int64_t> keepUntil, int64_t mostBytes)
+    : path(path), mostBytes(mostBytes) {
   if (path.empty())
     return;
+  std::string before = getOldPath(path);
+  if (mostBytes != 0 && std::filesystem::is_regular_file(before)) {
+    if (keepUntil)
+      (void)keepLines(before, *keepUntil, /*cutsEnd=*/false);
+    else
+      (void)unlink(before.c_str());
+  }
   if (auto obstacle = describeObstacle(path))
     throw failure(path, "cannot write the log: it is " + *obstacle,
                   "give the path of a file");
@@ -55,21 +86,25 @@ MetricsLog::MetricsLog(const std::string &path,
     records = RecordFile(path, "the log", O_CREAT | O_TRUNC);
     return;
   }
-  // The old lines stay in the file at every moment: cut off its end, or replace
-  // it by another one.
-  std::string kept;
-  bool isStart;
-  {
-    MappedFile old(path);
-    kept = selectUntil(old.getBytes(), *keepUntil);
-    isStart = old.getBytes().starts_with(kept);
+  records = RecordFile(path, "the log", 0,
+                       keepLines(path, *keepUntil, /*cutsEnd=*/true));
+}
+
+void MetricsLog::append(const std::string &line) {
+  records.append(line);
+  if (mostBytes == 0 || records.getSize() < mostBytes)
+    return;
+  try {
+    std::filesystem::rename(path, getOldPath(path));
+    // Without a new file the lines go on in the one that was renamed.
+    records = RecordFile(path, "the log", O_CREAT | O_TRUNC);
+  } catch (const Error &error) {
+    records.setProblem(error);
+  } catch (const std::filesystem::filesystem_error &error) {
+    records.setProblem(failure(path, "cannot be renamed: " +
+                                         error.code().message(),
+                               "check the folder and its permissions"));
   }
-  if (!isStart) {
-    AtomicFile file(path);
-    file.write(kept);
-    file.commit();
-  }
-  records = RecordFile(path, "the log", 0, static_cast<int64_t>(kept.size()));
 }
 
 void MetricsLog::write(const StepMetrics &metrics) {
@@ -93,7 +128,7 @@ void MetricsLog::write(const StepMetrics &metrics) {
     more += fmt::format(", \"padding\": {:.4f}", *metrics.data->padding);
   if (metrics.summary)
     more += ", \"stats\": " + metrics.summary->toJson();
-  records.append(fmt::format("{{\"step\": {}, \"loss\": {}, \"lr\": {}, {}"
+  append(fmt::format("{{\"step\": {}, \"loss\": {}, \"lr\": {}, {}"
                              "\"step_ms\": {:.3f}, \"samples_per_s\": {:.1f}, "
                              "\"epoch\": {}, \"elapsed_s\": {:.3f}{}}}\n",
                              metrics.step, format(metrics.loss),
@@ -126,7 +161,7 @@ void MetricsLog::write(const EvalMetrics &metrics) {
     line += fmt::format(", \"{}\": {}", name, format(value));
   for (const MetricTable &table : metrics.tables)
     line += fmt::format(", \"{}\": {}", table.name, formatTable(table));
-  records.append(line + "}\n");
+  append(line + "}\n");
 }
 
 void MetricsLog::cutAfter(int64_t step) {
@@ -134,8 +169,10 @@ void MetricsLog::cutAfter(int64_t step) {
     follower->cutAfter(step);
   if (!records.isOpen())
     return;
-  std::string kept;
+  std::string kept, before = getOldPath(path);
   try {
+    if (mostBytes != 0 && std::filesystem::is_regular_file(before))
+      (void)keepLines(before, step, /*cutsEnd=*/false);
     MappedFile file(path);
     kept = selectUntil(file.getBytes().substr(0, records.getSize()), step);
     // Lines are in the order of their steps.

@@ -74,8 +74,11 @@ public:
 class MetricsLog {
 public:
   /// Writes nothing when `path` is empty. A run that resumes after `keepUntil`
-  /// steps keeps the lines of an existing log up to there. Throws failure.
-  MetricsLog(const std::string &path, std::optional<int64_t> keepUntil);
+  /// steps keeps the lines of an existing log up to there. When the file has
+  /// `mostBytes`, unless that is 0, it becomes `path`.1, in place of an earlier
+  /// one, and a new one begins. Throws failure.
+  MetricsLog(const std::string &path, std::optional<int64_t> keepUntil,
+             int64_t mostBytes = 0);
   MetricsLog(const MetricsLog &) = delete;
   MetricsLog &operator=(const MetricsLog &) = delete;
 
@@ -96,7 +99,10 @@ public:
   }
 
 private:
+  void append(const std::string &line);
+
   std::string path;
+  int64_t mostBytes = 0;
   RecordFile records;
   LogFollower *follower = nullptr;
 };

@@ -8,6 +8,7 @@ orderly end is computed again.
 
   soak.py --kills 200            on one rank
   soak.py --kills 200 --ranks 2  on two, of which one is killed, or the launcher told to end
+  soak.py --kills 500 --only-kill  by SIGKILL alone
 
 Needs the Python that tools/setup made. The seed sets the signals and the times.
 """
@@ -74,8 +75,9 @@ def read_losses(log):
 
 
 class Soak:
-    def __init__(self, ingot, ranks, seed):
+    def __init__(self, ingot, ranks, seed, only_kill=False):
         self.ingot, self.ranks, self.random = ingot, ranks, random.Random(seed)
+        self.orderly = [] if only_kill else ORDERLY if ranks == 1 else [signal.SIGTERM, *PASSED_ON]
         self.data = harness.golden("multilabel").data
         self.counts = collections.Counter()
         model = ingot.path("model.onnx")
@@ -118,10 +120,10 @@ class Soak:
     def hit(self, process):
         """Sends a random signal; its number, and whether the run has to end in order."""
         if self.ranks == 1:
-            number = self.random.choice([signal.SIGKILL, *ORDERLY])
+            number = self.random.choice([signal.SIGKILL, *self.orderly])
             process.send_signal(number)
             return number, number != signal.SIGKILL
-        number = self.random.choice([signal.SIGKILL, signal.SIGTERM, *PASSED_ON])
+        number = self.random.choice([signal.SIGKILL, *self.orderly])
         ranks = find_ranks(process.pid)
         if number in PASSED_ON and self.random.random() < 0.5 or not ranks:
             process.send_signal(number)
@@ -176,12 +178,13 @@ def main():
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--ranks", type=int, default=1, choices=[1, 2])
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only-kill", action="store_true", help="send no signal but SIGKILL")
     parser.add_argument("--scratch", metavar="DIR", help="folder on a fast disk; processes die here, not machines")
     args = parser.parse_args()
     failures, begin = [], time.monotonic()
     with tempfile.TemporaryDirectory(prefix="ingot-", dir=args.scratch) as scratch:
         try:
-            soak = Soak(harness.Ingot(pathlib.Path(args.bin).resolve(), scratch), args.ranks, args.seed)
+            soak = Soak(harness.Ingot(pathlib.Path(args.bin).resolve(), scratch), args.ranks, args.seed, args.only_kill)
         except harness.Skip as skip:
             print(f"skip: {skip}")
             return 0

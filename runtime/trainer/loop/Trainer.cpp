@@ -102,7 +102,8 @@ Trainer::Trainer(Session &session, const Options &options, Console &console,
 }
 
 void Trainer::openLog(std::optional<int64_t> resumedStep) {
-  log = std::make_unique<MetricsLog>(options.log, resumedStep);
+  log = std::make_unique<MetricsLog>(options.log, resumedStep,
+                                     options.logMostMb << 20);
   if (options.tensorboard.empty())
     return;
   board = std::make_unique<TensorBoard>(options.tensorboard, step);

@@ -118,6 +118,106 @@ void ingot::runtime::addRunOptions(CLI::App &app, Options &options,
       ->group(kEnd);
 }
 
+namespace {
+/// What --group calls a hyperparameter of a group, and the value that it has
+/// if it is not set.
+struct GroupSetting {
+  const char *key, *hyperparameter;
+  double unset;
+};
+} // namespace
+
+static constexpr GroupSetting kGroupSettings[] = {{"lr", "lr", 1},
+                                                  {"decay", "weight_decay", -1},
+                                                  {"freeze-until", "start", 0}};
+
+bool ingot::runtime::isOfGroup(const std::string &hyperparameter) {
+  return hyperparameter.find('.') != std::string::npos;
+}
+
+/// The groups of the trainer, in words.
+static std::string listGroups(const Manifest &manifest) {
+  std::string names;
+  for (const HyperparameterSpec &spec : manifest.hyperparameters)
+    if (spec.name.starts_with("start."))
+      names += (names.empty() ? "" : ", ") + spec.name.substr(6);
+  return names;
+}
+
+static void readGroupSetting(Options &options, const std::string &group,
+                             const std::string &setting) {
+  size_t equals = setting.find('=');
+  std::string key = setting.substr(0, equals);
+  for (const GroupSetting &known : kGroupSettings) {
+    auto found = options.hyperparameters.find(
+        std::string(known.hyperparameter) + "." + group);
+    if (key != known.key || equals == std::string::npos ||
+        found == options.hyperparameters.end())
+      continue;
+    double value = 0;
+    int64_t steps = 0;
+    std::string text = setting.substr(equals + 1);
+    bool isCount = std::string_view(known.hyperparameter) == "start";
+    bool isValue = isCount ? parseWhole(text, steps) : parseWhole(text, value);
+    if (isCount)
+      value = static_cast<double>(steps);
+    if (!isValue || !(value >= 0) || value == kInfinity)
+      throw usageError("--group",
+                       fmt::format("'{}' of {} is not a {} from 0 on", text,
+                                   key, isCount ? "number of steps" : "number"),
+                       "as in --group " + group +
+                           ":lr=0.1,decay=0,freeze-until=100");
+    found->second = value;
+    options.given.insert(getFlag(found->first));
+    return;
+  }
+  throw usageError("--group", "unknown setting '" + setting + "'",
+                   "write --group " + group +
+                       ":lr=FACTOR,decay=X,freeze-until=STEP; decay needs an "
+                       "optimizer with weight decay");
+}
+
+void ingot::runtime::readGroups(Options &options,
+                                const std::vector<std::string> &words,
+                                const Manifest &manifest) {
+  for (const std::string &word : words) {
+    size_t colon = word.find(':');
+    std::string group = word.substr(0, colon);
+    std::string names = listGroups(manifest);
+    if (!options.hyperparameters.count("start." + group))
+      throw usageError("--group", "there is no group '" + group + "'",
+                       names.empty()
+                           ? "compile the model with ingotc --group NAME=REGEX"
+                           : "the groups are " + names);
+    std::string rest = colon == std::string::npos ? "" : word.substr(colon + 1);
+    do {
+      size_t comma = rest.find(',');
+      readGroupSetting(options, group, rest.substr(0, comma));
+      rest = comma == std::string::npos ? "" : rest.substr(comma + 1);
+    } while (!rest.empty());
+  }
+}
+
+std::vector<std::string> ingot::runtime::formatGroups(
+    const std::map<std::string, double> &hyperparameters) {
+  std::vector<std::string> words;
+  for (const auto &[name, value] : hyperparameters) {
+    if (!name.starts_with("start."))
+      continue;
+    std::string group = name.substr(6), settings;
+    for (const GroupSetting &known : kGroupSettings) {
+      auto found =
+          hyperparameters.find(std::string(known.hyperparameter) + "." + group);
+      if (found != hyperparameters.end() && found->second != known.unset)
+        settings += fmt::format("{}{}={}", settings.empty() ? ":" : ",",
+                                known.key, found->second);
+    }
+    if (!settings.empty())
+      words.push_back(group + settings);
+  }
+  return words;
+}
+
 /// Whether steps of the trainer can leave the model as it is.
 static bool canSkip(const Manifest &manifest) {
   const FunctionSpec *step = manifest.findFunction("train_step");

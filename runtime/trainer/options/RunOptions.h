@@ -21,6 +21,18 @@ void addRunOptions(CLI::App &app, Options &options, const Manifest &manifest);
 /// together. Throws usageError.
 void finishRunOptions(Options &options, const Manifest &manifest);
 
+/// Whether a hyperparameter is that of a group of parameters, like `lr.head`.
+bool isOfGroup(const std::string &hyperparameter);
+
+/// Sets the hyperparameters of groups from words like
+/// `head:lr=0.1,decay=0,freeze-until=100`. Throws usageError.
+void readGroups(Options &options, const std::vector<std::string> &words,
+                const Manifest &manifest);
+
+/// Returns the words that set them.
+std::vector<std::string>
+formatGroups(const std::map<std::string, double> &hyperparameters);
+
 } // namespace ingot::runtime
 
 #endif // INGOT_RUNTIME_TRAINER_OPTIONS_RUNOPTIONS_H

@@ -30,7 +30,7 @@ public:
   OptionTable(Options &options, const Manifest &manifest);
   CLI::App app;
   /// The values of --input and --workers, which are parsed afterwards.
-  std::vector<std::string> inputs;
+  std::vector<std::string> inputs, groups;
   std::string workers = "auto";
 
 private:
@@ -193,6 +193,12 @@ void OptionTable::addObserving(Options &options) {
       ->check(atLeast(1))
       ->capture_default_str()
       ->group(group);
+  app.add_option("--log-max-mb", options.logMostMb,
+                 "A log of N MiB becomes FILE.1, in place of the one "
+                 "before, and begins anew")
+      ->type_name("N")
+      ->check(atLeast(1))
+      ->group(group);
   CLI::Option *profile =
       app.add_option("--profile", options.profile,
                      "Write a trace for Perfetto or chrome://tracing, and "
@@ -282,6 +288,8 @@ OptionTable::OptionTable(Options &options, const Manifest &manifest) {
   for (const HyperparameterSpec &spec : manifest.hyperparameters) {
     double &value = options.hyperparameters[spec.name];
     value = spec.value;
+    if (isOfGroup(spec.name))
+      continue;
     const KnownHyperparameter *known = findKnownHyperparameter(spec.name);
     app.add_option(getFlag(spec.name), value,
                    known ? known->description
@@ -291,6 +299,12 @@ OptionTable::OptionTable(Options &options, const Manifest &manifest) {
         ->default_str(fmt::format("{}", spec.value))
         ->group("Hyperparameters");
   }
+  app.add_option("--group", groups,
+                 "For the parameters of a group (ingotc --group): a factor of "
+                 "the learning rate, the weight decay, the steps for which "
+                 "they stay as they are")
+      ->type_name("NAME:lr=X,decay=X,freeze-until=N")
+      ->group("Hyperparameters");
   if (manifest.findState("loss_scale"))
     app.add_option("--loss-scale", options.lossScale,
                    "Loss scale of the first step [65536]")
@@ -321,6 +335,7 @@ OptionTable::OptionTable(Options &options, const Manifest &manifest) {
   addSaving(options);
   addObserving(options);
   app.get_option("--input")->take_all();
+  app.get_option("--group")->take_all();
   for (const char *name : {"--data", "--eval-data"})
     app.get_option(name)->multi_option_policy(CLI::MultiOptionPolicy::Throw);
 }
@@ -376,7 +391,8 @@ static Error explainUnknown(const std::string &argument,
                         "compile the model with ingotc --clip");
     std::string has;
     for (const HyperparameterSpec &spec : manifest.hyperparameters)
-      has += " " + getFlag(spec.name);
+      if (!isOfGroup(spec.name))
+        has += " " + getFlag(spec.name);
     return usageError(flag, manifest.optimizer + " has no such hyperparameter",
                       "it has" + has +
                           "; another optimizer is chosen with "
@@ -498,6 +514,7 @@ ParsedOptions ingot::runtime::parseOptions(int argc, const char *const *argv,
   if (const FunctionSpec *step = manifest.findFunction("train_step");
       options.pack && step)
     addPackedRecipes(step->inputs, options.recipes);
+  readGroups(options, table.groups, manifest);
   if (int64_t workers = 0; parseWhole(table.workers, workers))
     options.workers = workers;
   if (auto schedule = ProfileSchedule::parse(options.profileSteps))

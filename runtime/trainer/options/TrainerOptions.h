@@ -63,6 +63,8 @@ struct Options {
   std::string checkpoints;
   /// Lines of the log are written for every such step.
   int64_t logEvery = 1;
+  /// The MiB after which a log becomes FILE.1 and begins anew; 0 for never.
+  int64_t logMostMb = 0;
   /// What the command line has for the options above.
   std::string scheduleText, warmupText, nanText;
   bool printConfig = false;

@@ -5,6 +5,7 @@
 #include "runtime/core/Console.h"
 #include "runtime/core/Error.h"
 #include "runtime/trainer/options/Hyperparameters.h"
+#include "runtime/trainer/options/RunOptions.h"
 
 #include <fmt/format.h>
 #include <stdexcept>
@@ -25,7 +26,8 @@ void ingot::runtime::inheritSettings(Options &options, const RunSettings &saved,
       return;
     if (!options.isGiven(option)) {
       value = old;
-      options.configuration[option.substr(2)] = {describe(old)};
+      if (!isOfGroup(option))
+        options.configuration[option.substr(2)] = {describe(old)};
       return;
     }
     changes += fmt::format("{}{} {} (it had {})", changes.empty() ? "" : ", ",
@@ -36,6 +38,8 @@ void ingot::runtime::inheritSettings(Options &options, const RunSettings &saved,
     if (auto value = options.hyperparameters.find(name);
         value != options.hyperparameters.end())
       inherit(getFlag(name), value->second, old, asItIs);
+  if (auto words = formatGroups(options.hyperparameters); !words.empty())
+    options.configuration["group"] = words;
   try {
     inherit("--schedule", options.schedule,
             ScheduleShape::parse(saved.schedule),

@@ -1,7 +1,7 @@
 // RUN: ingot-opt %s --ingot-attach-loss="loss=cross-entropy:1,smoothing=0.25" | FileCheck %s --check-prefix=SMOOTH
 // RUN: ingot-opt %s --ingot-attach-loss="loss=cross-entropy:weights=1/2/0.5" | FileCheck %s --check-prefix=WEIGHTS
 // RUN: ingot-opt %s --ingot-attach-loss="loss=cross-entropy:focal=2" | FileCheck %s --check-prefix=FOCAL
-// RUN: ingot-opt %s --ingot-attach-loss="loss=cross-entropy@y+0.5*mse@z+output:aux" | FileCheck %s --check-prefix=SUM
+// RUN: ingot-opt %s --ingot-attach-loss="loss=cross-entropy@y+0.5*mse@z+output:aux" | FileCheck %s --check-prefix=TERMS
 // RUN: ingot-opt %s --ingot-attach-loss="loss=cross-entropy metrics=top2,confusion,auc" | FileCheck %s --check-prefix=METRICS
 
 // RUN: not ingot-opt %s --ingot-attach-loss="loss=cross-entropy:weights=1/2" 2>&1 | FileCheck %s --check-prefix=COUNT
@@ -50,14 +50,14 @@ func.func @forward(%x: tensor<4x3xf32> {ingot.kind = "data", ingot.name = "x"})
 // FOCAL:         %[[REST:.*]] = ingot.sub %{{.*}}, %[[P]]
 // FOCAL:         ingot.mul %[[LOSSES]],
 
-// SUM:       ingot.loss = "cross-entropy:1@y+0.5*mse@z+output:aux"
-// SUM-LABEL: func.func @train_step(
-// SUM-SAME:    tensor<4xi64> {ingot.classes = 3 : i64, ingot.kind = "labels", ingot.name = "labels_y"}
-// SUM-SAME:    tensor<4x3xf32> {ingot.kind = "labels", ingot.name = "labels_z"}
-// SUM-LABEL: func.func @eval_step(
-// SUM-SAME:    {ingot.name = "loss_sum"}
-// SUM-SAME:    {ingot.name = "loss_sum.1"}
-// SUM-SAME:    {ingot.name = "loss_sum.2"}
+// TERMS:       ingot.loss = "cross-entropy:1@y+0.5*mse@z+output:aux"
+// TERMS-LABEL: func.func @train_step(
+// TERMS-SAME:    tensor<4xi64> {ingot.classes = 3 : i64, ingot.kind = "labels", ingot.name = "labels_y"}
+// TERMS-SAME:    tensor<4x3xf32> {ingot.kind = "labels", ingot.name = "labels_z"}
+// TERMS-LABEL: func.func @eval_step(
+// TERMS-SAME:    {ingot.name = "loss_sum"}
+// TERMS-SAME:    {ingot.name = "loss_sum.1"}
+// TERMS-SAME:    {ingot.name = "loss_sum.2"}
 
 // METRICS:       ingot.metrics = ["top2", "confusion", "auc"]
 // METRICS-LABEL: func.func @eval_step(
