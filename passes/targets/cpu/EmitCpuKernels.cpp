@@ -8,6 +8,7 @@
 #include "dialects/exec/Exec.h"
 #include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/builders/Scalars.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -35,6 +36,8 @@ constexpr int64_t kStrip = 256;
 /// vector of sums, whose errors grow with it. Longer reductions add up the sums
 /// of blocks.
 constexpr int64_t kLongestSum = 65536;
+/// Loops of fewer iterations may be unrolled with those around them.
+constexpr int64_t kLongLoop = 32;
 
 class KernelBuilder : KernelFunction {
 public:
@@ -73,6 +76,22 @@ void KernelBuilder::loop(Value from, Value to, ArrayRef<int64_t> sizes,
   builder.setInsertionPointToStart(op.getBody());
   merged = op;
   emitBody(scalars().delinearize(op.getInductionVar(), sizes));
+}
+
+/// Keeps the loops between two loops of a nest as they are. LLVM unrolls short
+/// ones around a long one before it vectorizes that, and each copy becomes
+/// several loops, which saves no time and takes much to compile.
+static void keepRolled(scf::ForOp inner, scf::ForOp outer) {
+  MLIRContext *context = inner.getContext();
+  auto unroll = LLVM::LoopUnrollAttr::get(
+      context, /*disable=*/BoolAttr::get(context, true), /*count=*/{},
+      /*runtimeDisable=*/{}, /*full=*/{}, /*followupUnrolled=*/{},
+      /*followupRemainder=*/{}, /*followupAll=*/{});
+  auto annotation = LLVM::LoopAnnotationAttr::get(
+      context, {}, {}, {}, unroll, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {});
+  for (auto loop = inner->getParentOfType<scf::ForOp>(); loop && loop != outer;
+       loop = loop->getParentOfType<scf::ForOp>())
+    loop->setAttr(LLVM::LoopAnnotationAttr::getMnemonic(), annotation);
 }
 
 Extent KernelBuilder::emitMerged(size_t first, size_t last, Emit emit) {
@@ -232,6 +251,8 @@ Extent KernelBuilder::emitAlong(size_t split) {
         scf::YieldOp::create(builder, loc, next);
         return llvm::to_vector_of<Value>(blocks.getResults());
       });
+  if (product(inner) >= kLongLoop)
+    keepRolled(merged, rows);
   for (auto [sum, buffer] : llvm::zip_equal(sums, outputs())) {
     Type type = cast<MemRefType>(buffer.getType()).getElementType();
     memref::StoreOp::create(builder, loc, scalars().convertFloat(sum, type),
@@ -313,6 +334,8 @@ Extent KernelBuilder::emitAcross(size_t split) {
                               buffer, position);
     }
   });
+  if (strip >= kLongLoop)
+    keepRolled(summing, pieces);
   merged = summing;
   return {
       product(outer) * strips,

@@ -67,10 +67,35 @@ func.func @forward(%x: tensor<4x100003xf32> {ingot.name = "x", ingot.kind = "dat
 // strip of accumulators.
 // CHECK-LABEL: func.func private @kernel_0
 //       CHECK: memref.alloca() : memref<256xf32>
+//       CHECK:   scf.for {{.*}} to %c64
+//       CHECK:     scf.for {{.*}} to %c256
+//       CHECK:       memref.store
+//  CHECK-NEXT:     }
+//  CHECK-NEXT:   } {loop_annotation
 //       CHECK: exec.launch @kernel_0{{.*}}extent = 2
 func.func @forward(%x: tensor<64x512xf32> {ingot.name = "x", ingot.kind = "data"}) -> (tensor<512xf32> {ingot.name = "y"}) {
   %0 = ingot.reduce sum %x dims = [0] : (tensor<64x512xf32>) -> tensor<512xf32>
   return %0 : tensor<512xf32>
+}
+
+// -----
+
+// Tests that short loops around a long one are kept as they are: unrolled, each
+// copy of the long one would be vectorized on its own.
+//       CHECK: #[[UNROLL:.*]] = #llvm.loop_unroll<disable = true>
+//       CHECK: #[[ROLLED:.*]] = #llvm.loop_annotation<unroll = #[[UNROLL]]>
+// CHECK-LABEL: func.func private @kernel_0
+//       CHECK: scf.for
+//       CHECK:   scf.for {{.*}} iter_args
+//       CHECK:     scf.for {{.*}} to %c100{{.*}} iter_args
+//       CHECK:       scf.yield
+//  CHECK-NEXT:     }
+//  CHECK-NEXT:     scf.yield
+//  CHECK-NEXT:   } {loop_annotation = #[[ROLLED]]}
+func.func @forward(%x: tensor<3x5x4x100xf32> {ingot.name = "x", ingot.kind = "data"}) -> (tensor<3x5xf32> {ingot.name = "y"}) {
+  %0 = ingot.transpose %x [0, 2, 1, 3] : (tensor<3x5x4x100xf32>) -> tensor<3x4x5x100xf32>
+  %1 = ingot.reduce sum %0 dims = [1, 3] : (tensor<3x4x5x100xf32>) -> tensor<3x5xf32>
+  return %1 : tensor<3x5xf32>
 }
 
 // -----
