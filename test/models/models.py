@@ -148,7 +148,7 @@ def attempt(model, ingotc, compiler, folder, bf16, afresh):
     try:
         record.update(compiles=True, **agreement.compare(ingotc, folder, scratch))
         if bf16 and record["agrees"]:
-            record["bf16"] = agreement.compare_bf16(ingotc, folder, scratch)
+            record.update(agreement.compare_bf16(ingotc, folder, scratch))
     except agreement.Fault as fault:
         record.setdefault("agrees", False)
         record["compiles"] = record.get("compiles", False) or fault.stage != "compile"

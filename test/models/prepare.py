@@ -294,6 +294,16 @@ def channels_last_gradients(module, example):
     return reference(last, example.inputs, example.loss, example.batch, torch.float32, 1)[1]
 
 
+def low_precision_losses(module, example):
+    """PyTorch's own in bf16, where it can: how far bf16 takes this model from fp32."""
+    try:
+        with torch.autocast("cpu", torch.bfloat16):
+            return reference(module, example.inputs, example.loss, example.batch, torch.float32, STEPS)[0]
+    except Exception as error:
+        print("bf16:", str(error).splitlines()[:1], flush=True)
+        return None
+
+
 def prepare(model, folder):
     """Writes `folder`; raises what PyTorch raises."""
     torch.manual_seed(zlib.crc32(model.name.encode()))
@@ -306,6 +316,7 @@ def prepare(model, folder):
     parameters = sum(p.numel() for p in module.parameters())
     record, _ = write(folder, module, example, model.exporter, STEPS)
     record["parameters"] = parameters
+    record["bf16_losses"] = low_precision_losses(module, example)
     if largest(record["losses"], record["double_losses"]) > PARTED:
         with smooth():
             variant, double = write(folder / "smooth", module, example, model.exporter, 1)
