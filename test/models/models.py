@@ -192,7 +192,8 @@ def main():
     if args.report:
         results = read_results()
         newest = list(results.values())[-1]["compiler"]
-        report.write([results[m.name] for m in zoo.models() if m.name in results], newest, ROOT / "docs/models.md")
+        rows = [{**results[m.name], "note": m.note} for m in zoo.models() if m.name in results]
+        report.write(rows, newest, ROOT / "docs/models.md")
         return 0
     chosen = [m for m in spread(zoo.models()) if re.search(args.filter, m.name) or re.search(args.filter, m.group)]
     for name in args.golden:

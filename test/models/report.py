@@ -109,7 +109,8 @@ def write(records, newest, path):
             seconds += "" if r["compiler"] == newest else " *"
             reason = "" if r.get("agrees") else cell(shortened(r.get("reason", "")))
             fixed = "" if r.get("symbolic_batch", True) else "the batch is fixed in the file"
-            note = "; ".join(part for part in (reason, fixed) if part)
+            known = "" if r.get("agrees") else r["note"]
+            note = "; ".join(part for part in (reason, known, fixed) if part)
             cells = [r["name"], f"{r['parameters']:,}", seconds, state(r), off(r), low(r), note]
             lines.append("| " + " | ".join(cells) + " |")
         lines.append("")

@@ -16,6 +16,8 @@ class Model:
     build: Callable
     # dynamo, or torchscript: the exporter before it, in training mode; or jax.
     exporter: str = "dynamo"
+    # What is known of why it does not agree.
+    note: str = ""
 
 
 @dataclasses.dataclass

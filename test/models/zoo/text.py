@@ -150,6 +150,12 @@ SEQUENCES = {
 }
 
 
+NOTES = {
+    "jetmoe": "how many tokens an expert gets is known at run time alone",
+    "yoso": "the module's own backward pass is not the derivative, and the file holds the forward pass",
+}
+
+
 def first(out):
     """The logits, or what comes first."""
     return out["logits"] if "logits" in out else out[0]
@@ -182,11 +188,13 @@ def sequence(kind, given):
 
 def models():
     for kind, (auto, given) in ENCODERS.items():
-        yield Model(f"transformers/{kind}", "transformers encoders", encoder(kind, auto, given))
+        build = encoder(kind, auto, given)
+        yield Model(f"transformers/{kind}", "transformers encoders", build, note=NOTES.get(kind, ""))
     for kind, given in DECODERS.items():
         yield Model(f"transformers/{kind}", "transformers decoders", decoder(kind, given, kind == "bloom"))
     for kind, given in EXPERTS.items():
-        yield Model(f"transformers/{kind}", "transformers experts", decoder(kind, given, False))
+        build = decoder(kind, given, False)
+        yield Model(f"transformers/{kind}", "transformers experts", build, note=NOTES.get(kind, ""))
     for kind, given in STATE_SPACES.items():
         yield Model(f"transformers/{kind}", "transformers state space", decoder(kind, given, False))
     for kind, given in SEQUENCES.items():

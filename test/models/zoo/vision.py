@@ -14,6 +14,8 @@ SEGMENTATION = "fcn_resnet50 deeplabv3_resnet50 deeplabv3_mobilenet_v3_large lra
 
 VIDEO = "r3d_18 mc3_18 r2plus1d_18 s3d mvit_v1_b mvit_v2_s swin3d_t"
 
+NOTES = {"r3d_18": "3-D convolutions round twice as much as PyTorch's, in either order of channels"}
+
 DETECTION = (
     "fasterrcnn_resnet50_fpn fasterrcnn_mobilenet_v3_large_320_fpn maskrcnn_resnet50_fpn keypointrcnn_resnet50_fpn"
     " retinanet_resnet50_fpn fcos_resnet50_fpn ssdlite320_mobilenet_v3_large ssd300_vgg16"
@@ -144,7 +146,10 @@ def models():
     for name in SEGMENTATION.split():
         yield Model(f"torchvision/{name}", "torchvision segmentation", segmentation_model(name))
     for name in VIDEO.split():
-        yield Model(f"torchvision/{name}", "torchvision video", video_model(name))
+        note = (
+            "3-D convolutions round twice as much as PyTorch's, in either order of channels" if name == "r3d_18" else ""
+        )
+        yield Model(f"torchvision/{name}", "torchvision video", video_model(name), note=note)
     for name in DETECTION.split():
         yield Model(f"torchvision/{name}", "torchvision detection", detection_model(name))
     for entry in TIMM.split():
