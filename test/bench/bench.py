@@ -5,21 +5,28 @@ Every round runs the trainer and each mode of PyTorch once, in fresh processes; 
 all rounds' steps after the first two. The ratio is PyTorch's better mode over ours.
 
 --arch holds both sides to the instructions of a level. --table prints the ratio of each model for each level that this
-machine has, in fp32 and bf16; PyTorch runs in bf16 or fp32 there, whichever is faster.
+machine has, in fp32 and bf16; PyTorch runs in bf16 or fp32 there, whichever is faster. --models measures real models
+at real sizes, --noise the same models beside a process that spins, and --kernels which share of this machine's peak
+each kernel reaches.
 """
 
 import argparse
+import importlib
 import json
 import os
 import statistics
 import subprocess
 import sys
+import tempfile
+import threading
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 MODELS = ["mlp", "resnet18", "gpt-mini", "gpt2"]
 STEPS = {"mlp": 200, "resnet18": 8, "gpt-mini": 10, "gpt2": 6}
+# What is not cross-entropy over the last axis.
+LOSSES = {"unet": "cross-entropy:1"}
 # What holds PyTorch and the libraries in it to a level; and levels by what they are called, and their values of these.
 PEER_LIMITS = ("ATEN_CPU_CAPABILITY", "ONEDNN_MAX_CPU_ISA", "MKL_ENABLE_INSTRUCTIONS")
 LEVELS = {
@@ -32,6 +39,8 @@ LEVELS = {
 ROWS = [("x86-64-v3", "fp32"), ("x86-64-v3", "bf16"), ("x86-64-v4", "fp32"), ("amx", "fp32"), ("amx", "bf16")]
 # A slowdown of more than this against the baseline is reported.
 TOLERANCE = 1.1
+# Seconds after which a program is ended.
+LIMIT = None
 
 
 def fail(where, what, hint):
@@ -70,10 +79,17 @@ def write_json(path, results):
 
 def run(command):
     """Runs a command; its output and its peak resident memory in MiB."""
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    output, errors = process.stdout.read(), process.stderr.read()
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
+    # What goes to stderr is in a file: a full pipe would stop the program.
+    with tempfile.TemporaryFile("w+") as messages:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=messages, text=True)
+        timer = threading.Timer(LIMIT or threading.TIMEOUT_MAX, process.kill)
+        timer.start()
+        output = process.stdout.read()
+        _, status, usage = os.wait4(process.pid, 0)
+        timer.cancel()
+        process.returncode = os.waitstatus_to_exitcode(status)
+        messages.seek(0)
+        errors = messages.read()
     if process.returncode != 0:
         fail(command[0], f"exit {process.returncode}: {errors.strip()[-300:]}", "run it by hand: " + " ".join(command))
     return output, usage.ru_maxrss / 1024
@@ -94,8 +110,9 @@ class Bench:
 
     def export(self, name):
         # Weights follow from the order in which models.py draws them: an older export is another model.
-        data, source = self.path(name + ".npz"), os.path.join(HERE, "models.py")
-        if not os.path.exists(data) or os.path.getmtime(data) < os.path.getmtime(source):
+        data = self.path(name + ".npz")
+        source = max(os.path.getmtime(os.path.join(HERE, file)) for file in ("models.py", "real_models.py"))
+        if not os.path.exists(data) or os.path.getmtime(data) < source:
             self.peer("export", name, self.directory)
             for suffix in (".onnx", ".npz"):
                 os.replace(os.path.join(self.directory, name + suffix), self.path(name + suffix))
@@ -110,7 +127,7 @@ class Bench:
                 "-o",
                 self.path(name),
                 "--loss",
-                "cross-entropy",
+                LOSSES.get(name, "cross-entropy"),
                 "--optimizer",
                 "adamw",
                 "--precision",
@@ -137,6 +154,12 @@ class Bench:
             lines = [json.loads(line) for line in file]
         return [line["step_ms"] for line in lines], [line["loss"] for line in lines], memory
 
+    def time_peer(self, name, mode, precision):
+        """Milliseconds of PyTorch's steps, their losses, and its peak resident memory in MiB."""
+        output, memory = self.peer("time", name, mode, str(STEPS[name]), "--precision", precision)
+        peer = json.loads(output.splitlines()[-1])
+        return peer["step_ms"], peer["loss"], memory
+
     def model(self, name):
         result = {"compile_s": self.compile(name)}
         samples = {}
@@ -145,14 +168,12 @@ class Bench:
             samples.setdefault("ingot", []).extend(times[2:])
             result["ingot_mib"] = max(memory, result.get("ingot_mib", 0))
             for mode, precision in self.peers():
-                words = ["time", name, mode, str(STEPS[name]), "--precision", precision]
+                times, peer_losses, memory = self.time_peer(name, mode, precision)
                 mode = mode if precision == self.options.precision else f"{mode}-{precision}"
-                output, memory = self.peer(*words)
-                peer = json.loads(output.splitlines()[-1])
-                samples.setdefault(mode, []).extend(peer["step_ms"][2:])
+                samples.setdefault(mode, []).extend(times[2:])
                 result[mode + "_mib"] = memory
                 result["loss_difference"] = max(
-                    abs(a - b) / max(abs(b), 1e-3) for a, b in zip(losses[:5], peer["loss"][:5])
+                    abs(a - b) / max(abs(b), 1e-3) for a, b in zip(losses[:5], peer_losses[:5])
                 )
         for side, values in samples.items():
             result[side + "_ms"] = statistics.median(values)
@@ -191,21 +212,34 @@ def print_table(options):
 
 def main():
     parser = make_parser(__doc__)
-    parser.add_argument("models", nargs="*", default=MODELS, metavar="MODEL", help=" ".join(MODELS))
+    parser.add_argument("models", nargs="*", metavar="MODEL", help=" ".join(MODELS))
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--modes", nargs="*", default=["eager", "compile"], help="of PyTorch; none: only our side")
     parser.add_argument("--precision", choices=["fp32", "bf16", "fp16"], default="fp32", help="PyTorch's by autocast")
     parser.add_argument("--python", default=sys.executable, help="a Python that has PyTorch")
     parser.add_argument("--arch", choices=list(LEVELS), help="a level that both sides are held to")
     parser.add_argument("--table", action="store_true", help="print the ratios of all levels and precisions")
+    parser.add_argument("--models", action="store_true", dest="real", help="measure real models at real sizes")
+    parser.add_argument("--minutes", type=float, default=1e6, help="with --models: start none after so long")
+    parser.add_argument("--records", help="with --models: the file of lines that keeps the figures")
+    parser.add_argument("--noise", action="store_true", help="measure steps beside a process that spins")
+    parser.add_argument("--kernels", action="store_true", help="print which share of the peak each kernel reaches")
+    parser.add_argument("--mib", type=int, default=1024, help="with --kernels: size of tensors in memory; 0: none")
     options = parser.parse_args()
+    if options.arch and not has(options.arch):
+        fail("--arch", f"this machine is none of {options.arch}", "name a level that it has")
+    if options.arch and (options.real or options.noise):
+        limit(options.arch)
+    for flag, module in (("real", "model_table"), ("noise", "noise"), ("kernels", "kernels")):
+        if getattr(options, flag):
+            importlib.import_module(module).run(options)
+            return
+    options.models = options.models or MODELS
     for name in options.models:
         if name not in MODELS:
             fail(name, "no such model", "one of " + ", ".join(MODELS))
     if options.table and not options.modes:
         fail("--table", "no mode of PyTorch to compare with", "leave --modes out")
-    if options.arch and not has(options.arch):
-        fail("--arch", f"this machine is none of {options.arch}", "name a level that it has")
     if options.table:
         print_table(options)
         return
@@ -235,4 +269,6 @@ def main():
 
 
 if __name__ == "__main__":
+    # The modules of the modes import this one by name.
+    sys.modules["bench"] = sys.modules["__main__"]
     main()

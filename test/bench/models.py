@@ -4,7 +4,8 @@
 Run as a program with PyTorch: `models.py export NAME DIRECTORY` writes NAME.onnx and NAME.npz,
 `models.py time NAME eager|compile|max-autotune STEPS` trains and prints each step's milliseconds as JSON,
 `models.py attention BATCH TOKENS` times cuDNN's attention alone, as in the model of that name.
-NAME is mlp, resnet18, gpt-mini, gpt2, gpt2-xl or attention, with another batch (and tokens) as in gpt2:8x1024.
+NAME is mlp, resnet18, gpt-mini, gpt2, gpt2-xl or attention, with another batch (and tokens) as in gpt2:8x1024, or one
+of real_models.py.
 Files of gpt2-xl have its shapes but not its values: compile them with --weights none.
 """
 
@@ -16,6 +17,7 @@ import statistics
 import time
 
 import numpy
+import real_models
 import torch
 from torch import nn
 from torch._subclasses.fake_tensor import FakeTensorMode
@@ -121,6 +123,8 @@ class Attention(nn.Module):
 def make(name):
     """The model, its input and its labels."""
     torch.manual_seed(0)
+    if name in real_models.MODELS:
+        return real_models.make(name)
     name, _, sizes = name.partition(":")
     sizes = [int(size) for size in sizes.split("x") if size]
     if name == "mlp":
@@ -145,6 +149,10 @@ def make(name):
 
 def export(name, directory):
     model, x, labels = make(name)
+    if name in real_models.MODELS:
+        real_models.export(model, x, f"{directory}/{name}.onnx")
+        numpy.savez(f"{directory}/{name}.npz", x=x.numpy(), labels=labels.numpy())
+        return
     # Later opsets keep attention whole: masks of long sequences need not be made then.
     torch.onnx.export(
         model,
@@ -211,6 +219,9 @@ def measure(name, mode, steps, device, precision):
 
     def loss():
         y = model(x)
+        if y.dim() == 4:
+            # An image of logits has its classes second.
+            return F.cross_entropy(y, labels)
         return F.cross_entropy(y.reshape(-1, y.shape[-1]), labels.reshape(-1))
 
     compute = loss

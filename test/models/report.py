@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes docs/models.md from the records of models.py."""
+"""Writes docs/models.md from the records of models.py, and from those of tools/bench --models."""
+
+import json
+import pathlib
 
 HEAD = """# Real models
 
@@ -90,10 +93,38 @@ def row(name, numbers):
     return f"| {name} | {run} | {agree} | {low} of {low_run} | {theirs} of {low_run - low} | {quick} | {unexported} |"
 
 
+def speed(path):
+    """The table of what `tools/bench --models` has measured; the last record of each model and way counts."""
+    if not path.exists():
+        return []
+    last = {}
+    for line in path.read_text().splitlines():
+        record = json.loads(line)
+        last[record["model"], record["processor"], record["level"], record["precision"]] = record
+    rows = [
+        "## Speed at real sizes",
+        "",
+        "By `tools/bench --models`: milliseconds per step, medians of runs in turns, and the faster of PyTorch's eager",
+        "and compile modes over Ingot.",
+        "",
+        "| model | processor | level | precision | Ingot | PyTorch | ratio | MiB of Ingot |",
+        "|---|---|---|---|---:|---:|---:|---:|",
+    ]
+    for r in last.values():
+        cells = [r["title"], r["processor"], r["level"], r["precision"]]
+        if "ratio" in r:
+            own = r["ingot_ms"]
+            cells += [f"{own:.4g}", f"{own * r['ratio']:.4g}", f"{r['ratio']:.2f}", f"{r['ingot_mib']:.0f}"]
+        else:
+            cells += [cell(shortened(r.get("reason", "not compared"))), "", "", ""]
+        rows.append("| " + " | ".join(cells) + " |")
+    return [*rows, ""]
+
+
 def write(records, newest, path):
     records = list(records)
     groups = groups_of(records)
-    lines = [HEAD, *summary(groups), ""]
+    lines = [HEAD, *summary(groups), "", *speed(pathlib.Path(__file__).with_name("speed.jsonl"))]
     for group, members in groups.items():
         run = [r for r in members if r["exports"]]
         if not run:

@@ -14,7 +14,7 @@
 #include "runtime/cpu/Features.h"
 #include "runtime/cpu/ThreadPool.h"
 #include "runtime/cpu/VendorLibrary.h"
-#include "test/bench/KernelTime.h"
+#include "test/bench/programs/KernelTime.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -124,6 +124,13 @@ int main(int argc, char **argv) try {
                              {64, 4, 512, 512, 3, 1, 1},
                              {16, 32, 64, 128, 3, 2, 1},
                              {16, 32, 64, 256, 1, 1, 1},
+                             {16, 28, 512, 128, 1, 1, 1},
+                             {16, 14, 256, 1024, 1, 1, 1},
+                             {16, 7, 2048, 512, 1, 1, 1},
+                             {16, 56, 24, 144, 1, 1, 1},
+                             {16, 28, 256, 512, 1, 2, 1},
+                             {4, 224, 3, 64, 7, 2, 1},
+                             {16, 14, 256, 256, 3, 1, 32},
                              {16, 32, 96, 96, 3, 1, 96},
                              {16, 32, 96, 96, 3, 2, 96},
                              {16, 14, 480, 480, 5, 1, 480}})

@@ -13,7 +13,7 @@
 #include "runtime/cpu/Features.h"
 #include "runtime/cpu/ThreadPool.h"
 #include "runtime/cpu/attention/FlashAttention.h"
-#include "test/bench/KernelTime.h"
+#include "test/bench/programs/KernelTime.h"
 
 #include <algorithm>
 #include <cstdio>

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef INGOT_TEST_BENCH_KERNELTIME_H
-#define INGOT_TEST_BENCH_KERNELTIME_H
+#ifndef INGOT_TEST_BENCH_PROGRAMS_KERNELTIME_H
+#define INGOT_TEST_BENCH_PROGRAMS_KERNELTIME_H
 
 #include "runtime/cpu/ThreadPool.h"
 
@@ -32,4 +32,4 @@ template <typename Function> double measure(Function run) {
 
 } // namespace ingot::runtime::bench
 
-#endif // INGOT_TEST_BENCH_KERNELTIME_H
+#endif // INGOT_TEST_BENCH_PROGRAMS_KERNELTIME_H
