@@ -49,8 +49,7 @@ static std::string getOldPath(const std::string &path) { return path + ".1"; }
 /// Removes the lines of later steps from a file, whose old lines stay in it at
 /// every moment: its end is cut off by what follows, or another one replaces
 /// it. Returns the bytes that stay. Throws failure.
-static int64_t keepLines(const std::string &path, int64_t until,
-                         bool cutsEnd) {
+static int64_t keepLines(const std::string &path, int64_t until, bool cutsEnd) {
   std::string kept;
   bool isStart;
   {
@@ -101,8 +100,8 @@ void MetricsLog::append(const std::string &line) {
   } catch (const Error &error) {
     records.setProblem(error);
   } catch (const std::filesystem::filesystem_error &error) {
-    records.setProblem(failure(path, "cannot be renamed: " +
-                                         error.code().message(),
+    records.setProblem(failure(path,
+                               "cannot be renamed: " + error.code().message(),
                                "check the folder and its permissions"));
   }
 }
@@ -129,12 +128,11 @@ void MetricsLog::write(const StepMetrics &metrics) {
   if (metrics.summary)
     more += ", \"stats\": " + metrics.summary->toJson();
   append(fmt::format("{{\"step\": {}, \"loss\": {}, \"lr\": {}, {}"
-                             "\"step_ms\": {:.3f}, \"samples_per_s\": {:.1f}, "
-                             "\"epoch\": {}, \"elapsed_s\": {:.3f}{}}}\n",
-                             metrics.step, format(metrics.loss),
-                             format(metrics.lr), norm, metrics.stepMs,
-                             metrics.samplesPerSecond, metrics.epoch,
-                             metrics.elapsed, more));
+                     "\"step_ms\": {:.3f}, \"samples_per_s\": {:.1f}, "
+                     "\"epoch\": {}, \"elapsed_s\": {:.3f}{}}}\n",
+                     metrics.step, format(metrics.loss), format(metrics.lr),
+                     norm, metrics.stepMs, metrics.samplesPerSecond,
+                     metrics.epoch, metrics.elapsed, more));
 }
 
 /// The rows of a table as arrays.
