@@ -60,7 +60,7 @@ def watch(process, log, steps):
             largest = max(largest, log.stat().st_size)
         except (OSError, ValueError):
             pass
-        time.sleep(0.05)
+        time.sleep(0.02)
     settled = [sample for sample in samples if sample[0] > steps / 10]
     return settled, largest
 
@@ -84,12 +84,15 @@ def main():
                    "--ema", "0.99", "--eval-every", every, "--save", folder, "--save-every", every,
                    "--best", "eval_loss", "--log", log, "--log-max-mb", LOG_MB]  # fmt: skip
         begin = time.monotonic()
-        process = subprocess.Popen(
-            [str(word) for word in command], text=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE, env={**os.environ, **harness.QUIET},
-        )  # fmt: skip
-        settled, largest = watch(process, log, args.steps)
-        said = process.stderr.read()
+        # A pipe that nobody reads would stop the run.
+        messages = ingot.path("messages")
+        with messages.open("w") as stream:
+            process = subprocess.Popen(
+                [str(word) for word in command], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                stderr=stream, env={**os.environ, **harness.QUIET},
+            )  # fmt: skip
+            settled, largest = watch(process, log, args.steps)
+        said = messages.read_text()[-2000:]
         seconds = time.monotonic() - begin
         problems = []
         if process.returncode != 0:
