@@ -274,7 +274,11 @@ void ingot::registerPipelines() {
                      manager.addPass(
                          createAttachLoss({options.loss, options.metrics}));
                      manager.addPass(createDifferentiate());
-                     manager.addPass(createApplyOptimizer(
-                         {options.optimizer, options.noDecay, options.clip}));
+                     ApplyOptimizerOptions update;
+                     update.optimizer = options.optimizer;
+                     update.noDecay = options.noDecay;
+                     llvm::append_range(update.group, options.group);
+                     update.clip = options.clip;
+                     manager.addPass(createApplyOptimizer(update));
                    });
 }

@@ -10,7 +10,7 @@
 #include "runtime/core/Device.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/machine/ControlGroups.h"
-#include "runtime/cpu/Features.h"
+#include "runtime/core/machine/Features.h"
 #include "runtime/cpu/ThreadPool.h"
 
 #include <algorithm>

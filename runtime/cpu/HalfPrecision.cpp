@@ -3,7 +3,7 @@
 #include "runtime/cpu/HalfPrecision.h"
 
 #include "runtime/abi/Abi.h"
-#include "runtime/cpu/Features.h"
+#include "runtime/core/machine/Features.h"
 
 #include <bit>
 

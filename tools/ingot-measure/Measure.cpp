@@ -6,7 +6,7 @@
 #include "passes/targets/cpu/CpuTarget.h"
 #include "runtime/abi/Scratch.h"
 #include "runtime/core/Context.h"
-#include "runtime/cpu/Features.h"
+#include "runtime/core/machine/Features.h"
 #include "runtime/cpu/HalfPrecision.h"
 #include "runtime/cpu/ThreadPool.h"
 #include "llvm/TargetParser/Host.h"

@@ -2,7 +2,7 @@
 
 #include "runtime/cpu/attention/FlashAttention.h"
 
-#include "runtime/cpu/Features.h"
+#include "runtime/core/machine/Features.h"
 #include "runtime/cpu/ThreadPool.h"
 #include "runtime/cpu/attention/FlashKernels.h"
 

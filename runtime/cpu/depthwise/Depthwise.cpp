@@ -2,7 +2,7 @@
 
 #include "runtime/cpu/depthwise/Depthwise.h"
 
-#include "runtime/cpu/Features.h"
+#include "runtime/core/machine/Features.h"
 #include "runtime/cpu/ThreadPool.h"
 #include "runtime/cpu/depthwise/DepthwiseKernels.h"
 

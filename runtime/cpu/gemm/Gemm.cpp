@@ -2,7 +2,7 @@
 
 #include "runtime/cpu/gemm/Gemm.h"
 
-#include "runtime/cpu/Features.h"
+#include "runtime/core/machine/Features.h"
 #include "runtime/cpu/ThreadPool.h"
 #include "runtime/cpu/gemm/GemmKernels.h"
 

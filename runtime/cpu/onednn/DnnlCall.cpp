@@ -4,7 +4,7 @@
 
 #include "runtime/abi/Align.h"
 #include "runtime/core/DType.h"
-#include "runtime/cpu/Features.h"
+#include "runtime/core/machine/Features.h"
 #include "runtime/cpu/HalfPrecision.h"
 #include "runtime/cpu/ThreadPool.h"
 #include "runtime/cpu/VendorLibrary.h"

@@ -2,7 +2,7 @@
 
 #include "runtime/data/pictures/PixelLoops.h"
 
-#include "runtime/cpu/Features.h"
+#include "runtime/core/machine/Features.h"
 
 #include <cstring>
 

@@ -78,6 +78,13 @@ ConfigReader::from_config(std::istream &input) const {
   return CLI::ConfigTOML::from_config(clean);
 }
 
+/// Whether all options are given without which this one is an error.
+static bool hasWhatItNeeds(const CLI::Option &option) {
+  const std::set<CLI::Option *> needed = option.get_needs();
+  return std::all_of(needed.begin(), needed.end(),
+                     [](const CLI::Option *need) { return need->count() > 0; });
+}
+
 Configuration ingot::runtime::collectConfiguration(const CLI::App &app) {
   Configuration values;
   for (const CLI::Option *option : app.get_options()) {
@@ -86,7 +93,7 @@ Configuration ingot::runtime::collectConfiguration(const CLI::App &app) {
     const std::string &name = option->get_lnames().front();
     if (option->count() > 0)
       values[name] = option->reduced_results();
-    else if (!option->get_default_str().empty())
+    else if (!option->get_default_str().empty() && hasWhatItNeeds(*option))
       values[name] = {option->get_default_str()};
   }
   return values;

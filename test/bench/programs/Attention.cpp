@@ -10,7 +10,7 @@
 
 #include "runtime/core/Error.h"
 #include "runtime/core/Memory.h"
-#include "runtime/cpu/Features.h"
+#include "runtime/core/machine/Features.h"
 #include "runtime/cpu/ThreadPool.h"
 #include "runtime/cpu/attention/FlashAttention.h"
 #include "test/bench/programs/KernelTime.h"

@@ -11,7 +11,7 @@
 #include "runtime/core/Context.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/Memory.h"
-#include "runtime/cpu/Features.h"
+#include "runtime/core/machine/Features.h"
 #include "runtime/cpu/ThreadPool.h"
 #include "runtime/cpu/VendorLibrary.h"
 #include "test/bench/programs/KernelTime.h"

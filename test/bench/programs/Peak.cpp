@@ -8,7 +8,7 @@
 //   INGOT_MAX_ISA=x86-64-v3 build/release/bin/ingot-bench-peak [ROUNDS]
 
 #include "runtime/core/Error.h"
-#include "runtime/cpu/Features.h"
+#include "runtime/core/machine/Features.h"
 
 #include <algorithm>
 #include <cstdio>

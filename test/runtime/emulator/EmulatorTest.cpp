@@ -36,7 +36,7 @@ std::string run(ingot_kernel_fn kernel, std::vector<float> &values) {
   values.resize(256);
   for (size_t i = 0; i < values.size(); ++i)
     values[i] = static_cast<float>(i);
-  ingot_grid_kernel launch = {"kernel", kernel, 4, 64, 1, 64 * 4, 0};
+  ingot_grid_kernel launch = {"kernel", kernel, 4, 64, 1, 64 * 4, 0, 0};
   void *buffers[] = {values.data()};
   ingot_context context;
   ingot_launch_grid(&context, &launch, buffers);

@@ -10,7 +10,7 @@
 #include "runtime/abi/Scratch.h"
 #include "runtime/core/Context.h"
 #include "runtime/core/Random.h"
-#include "runtime/cpu/Features.h"
+#include "runtime/core/machine/Features.h"
 #include "runtime/cpu/HalfPrecision.h"
 #include "runtime/cpu/ThreadPool.h"
 #include "runtime/cpu/convolution/ReferenceConvolution.h"

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/cpu/Features.h"
+#include "runtime/core/machine/Features.h"
 
 #include <gtest/gtest.h>
 

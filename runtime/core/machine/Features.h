@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef INGOT_RUNTIME_CPU_FEATURES_H
-#define INGOT_RUNTIME_CPU_FEATURES_H
+#ifndef INGOT_RUNTIME_CORE_MACHINE_FEATURES_H
+#define INGOT_RUNTIME_CORE_MACHINE_FEATURES_H
 
 #include "runtime/abi/Processor.h"
 
@@ -58,4 +58,4 @@ template <typename Kernels> struct VectorBuilds {
 
 } // namespace ingot::runtime
 
-#endif // INGOT_RUNTIME_CPU_FEATURES_H
+#endif // INGOT_RUNTIME_CORE_MACHINE_FEATURES_H

@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/cpu/Features.h"
+#include "runtime/core/machine/Features.h"
 
 #include "runtime/core/Error.h"
 
