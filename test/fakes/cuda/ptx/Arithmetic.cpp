@@ -480,6 +480,12 @@ Form fakes::ptx::selectArithmetic(const Opcode &opcode) {
   if (root == "bfe" && type == "s32")
     return {
         mapTernary<int32_t, ExtractSigned, uint32_t, uint32_t>, 4, {4, 4, 4}};
+  if (root == "bfe" && type == "u64")
+    return {
+        mapTernary<uint64_t, ExtractBits, uint32_t, uint64_t>, 8, {8, 4, 4}};
+  if (root == "bfe" && type == "s64")
+    return {
+        mapTernary<int64_t, ExtractSigned, uint32_t, uint64_t>, 8, {8, 4, 4}};
   if (root == "prmt" && opcode.parts.size() == 2)
     return {mapTernary<uint32_t, PermuteBytes>, 4, {4, 4, 4}};
   if (root == "cvt" && opcode.has("f16x2") && type == "f32" && opcode.has("rn"))

@@ -223,27 +223,28 @@ struct ShiftRight {
   }
 };
 struct ExtractBits {
-  uint32_t operator()(uint32_t a, uint32_t from, uint32_t count) const {
+  template <typename T> T operator()(T a, uint32_t from, uint32_t count) const {
+    constexpr uint32_t bits = 8 * sizeof(T);
     from &= 255;
     count &= 255;
-    uint64_t shifted = from >= 32 ? 0 : uint64_t(a) >> from;
-    return static_cast<uint32_t>(
-        count >= 32 ? shifted : shifted & ((uint64_t(1) << count) - 1));
+    T shifted = from >= bits ? 0 : a >> from;
+    return count >= bits ? shifted : shifted & ((T(1) << count) - 1);
   }
 };
 /// Bits above those that are taken have the sign of the last of them.
 struct ExtractSigned {
-  int32_t operator()(int32_t a, uint32_t from, uint32_t count) const {
+  template <typename T> T operator()(T a, uint32_t from, uint32_t count) const {
+    constexpr uint32_t bits = 8 * sizeof(T);
     from &= 255;
     count &= 255;
     if (count == 0)
       return 0;
-    int64_t shifted = int64_t(a) >> std::min(from, 63U);
-    if (count >= 32)
-      return static_cast<int32_t>(shifted);
-    return static_cast<int32_t>(
-        static_cast<int64_t>(uint64_t(shifted) << (64 - count)) >>
-        (64 - count));
+    T shifted = a >> std::min(from, bits - 1);
+    if (count >= bits)
+      return shifted;
+    auto raised = static_cast<std::make_unsigned_t<T>>(shifted)
+                  << (bits - count);
+    return static_cast<T>(raised) >> (bits - count);
   }
 };
 struct PermuteBytes {
