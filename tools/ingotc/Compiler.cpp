@@ -29,6 +29,7 @@
 #include "tools/ingotc/MeasuredProfile.h"
 #include "tools/ingotc/PassDump.h"
 #include "tools/ingotc/Plan.h"
+#include "tools/ingotc/RemarksFile.h"
 #include "tools/ingotc/checks/ModelChecks.h"
 #include "tools/ingotc/report/Report.h"
 
@@ -536,13 +537,8 @@ static void resolveMachine(PipelineOptions &pipeline) {
 
 int ingot::compile(CompilerOptions options) {
   checkPaths(options);
-  llvm::FileRemover unfinished;
-  if (!options.remarks.empty()) {
-    // Nothing is replaced before all that the compiler reads is known.
-    options.unfinishedRemarks =
-        options.remarks + ".building-" + std::to_string(getpid());
-    unfinished.setFile(options.unfinishedRemarks);
-  }
+  RemarksFile remarks(options.remarks);
+  options.unfinishedRemarks = remarks.getUnfinished();
   resolveMachine(*options.pipeline);
   if (options.fitBytes) {
     int64_t peak = 0, batch = 0;
@@ -567,13 +563,7 @@ int ingot::compile(CompilerOptions options) {
   if (int status = Compiler(options).run(link, 0))
     return status;
   // The remarks are complete when the compiler's context is gone.
-  if (!options.remarks.empty()) {
-    if (std::error_code error =
-            llvm::sys::fs::rename(options.unfinishedRemarks, options.remarks))
-      throw failure(options.remarks, "cannot write: " + error.message(),
-                    "check the space left and the directory's permissions");
-    unfinished.releaseFile();
-  }
+  remarks.finish();
   // Of several modules the first one is reported on.
   options.dumpPasses.clear();
   options.remarks.clear();

@@ -8,7 +8,9 @@
 #include "runtime/core/Console.h"
 #include "runtime/core/Error.h"
 #include "tools/ingotc/Compiler.h"
+#include "tools/ingotc/RemarksFile.h"
 
+#include "llvm/ADT/StringRef.h"
 #include "llvm/Support/ErrorHandling.h"
 
 #include <new>
@@ -20,10 +22,16 @@ using namespace ingot;
 /// writes itself, is an error like all others.
 static void reportFatalError(void * /*data*/, const char *reason,
                              bool /*wantsDiagnostics*/) {
-  runtime::Console().print(runtime::failure(
-      "LLVM", reason,
-      "check the space left; if it suffices, report this with the command "
-      "line"));
+  std::string remarks = RemarksFile::abandonCurrent();
+  llvm::StringRef said(reason);
+  if (!remarks.empty() && said.consume_front("IO failure on output stream: "))
+    runtime::Console().print(runtime::failure(
+        remarks, "cannot write: " + said.str(), "check the space left"));
+  else
+    runtime::Console().print(runtime::failure(
+        "LLVM", reason,
+        "check the space left; if it suffices, report this with the command "
+        "line"));
   _exit(static_cast<int>(runtime::ExitCode::Failed));
 }
 
