@@ -14,10 +14,11 @@
 
 namespace ingot {
 
-/// Makes a module of functions test_N, a random graph for each of `count` seeds
-/// from `first` on, with its arguments as constants. In bf16 or fp16, these are
-/// the next graphs of which something is computed in that precision; `first`
-/// then becomes the seed after the last one.
+/// Makes a module of functions test_N, with random graphs of the next `count`
+/// seeds from `first` on, whose arguments are constants. Left out are graphs
+/// whose results depend on the last bits of numbers and, in bf16 or fp16, those
+/// of which nothing is computed in that precision. `first` becomes the seed
+/// after the last one.
 llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>>
 makeRandomCases(mlir::MLIRContext &context, uint64_t &first, int64_t count,
                 const std::string &precision);

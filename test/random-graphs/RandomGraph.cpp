@@ -2,7 +2,12 @@
 
 #include "test/random-graphs/RandomGraph.h"
 
+#include "dialects/reference/Interpreter.h"
 #include "test/random-graphs/catalogue/Catalogue.h"
+
+#include <cmath>
+#include <optional>
+#include <random>
 
 using namespace mlir;
 using namespace ingot;
@@ -146,4 +151,49 @@ RandomGraph ingot::testing::makeRandomGraph(MLIRContext &context, uint64_t seed,
   function.setType(builder.getFunctionType(block.getArgumentTypes(),
                                            ValueRange(results).getTypes()));
   return graph;
+}
+
+/// Returns the function's results with noise; nothing if an op fails.
+static std::optional<std::vector<Tensor>> evaluateWithNoise(RandomGraph &graph,
+                                                            double noise) {
+  auto function = graph.module->lookupSymbol<func::FuncOp>("f");
+  Block &block = function.getBody().front();
+  DenseMap<Value, Tensor> values;
+  for (auto [argument, value] :
+       llvm::zip(block.getArguments(), graph.arguments))
+    values.try_emplace(argument, value);
+  std::mt19937_64 random(0);
+  std::uniform_real_distribution<double> draw(-noise, noise);
+  for (Operation &op : block.without_terminator()) {
+    SmallVector<const Tensor *> operands;
+    for (Value operand : op.getOperands())
+      operands.push_back(&values.find(operand)->second);
+    auto results = reference::evaluateOp(&op, operands);
+    if (!results) {
+      llvm::consumeError(results.takeError());
+      return std::nullopt;
+    }
+    for (auto [value, result] : llvm::zip(op.getResults(), *results)) {
+      for (int64_t i = 0; i < result.size() && result.isFloat(); ++i)
+        if (!operands.empty())
+          result.real(i) +=
+              draw(random) * std::max(1.0, std::abs(result.real(i)));
+      values.try_emplace(value, std::move(result));
+    }
+  }
+  std::vector<Tensor> results;
+  for (Value value : block.getTerminator()->getOperands())
+    results.push_back(values.find(value)->second);
+  return results;
+}
+
+bool ingot::testing::isStable(RandomGraph &graph, double noise,
+                              double tolerance) {
+  auto exact = evaluateWithNoise(graph, 0),
+       off = evaluateWithNoise(graph, noise);
+  return exact && off &&
+         llvm::all_of(llvm::zip(*exact, *off), [&](const auto &pair) {
+           return reference::distance(std::get<0>(pair), std::get<1>(pair)) <=
+                  tolerance;
+         });
 }

@@ -27,6 +27,12 @@ RandomGraph makeRandomGraph(mlir::MLIRContext &context, uint64_t seed,
                             int64_t size, mlir::FloatType element,
                             int64_t stretch = 1);
 
+/// Whether the results stay within `tolerance` in the interpreter if all values
+/// that ops compute are off by up to `noise`, relative to the larger of 1 and
+/// their magnitude. They do not where numbers are compared that are nearly
+/// equal: such a graph says nothing about code that rounds otherwise.
+bool isStable(RandomGraph &graph, double noise, double tolerance);
+
 } // namespace ingot::testing
 
 #endif // INGOT_TEST_RANDOM_GRAPHS_RANDOMGRAPH_H
