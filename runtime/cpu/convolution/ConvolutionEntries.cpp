@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/core/Context.h"
+#include "runtime/core/machine/Features.h"
 #include "runtime/cpu/ThreadPool.h"
 #include "runtime/cpu/VendorLibrary.h"
 #include "runtime/cpu/convolution/Im2colConvolution.h"
@@ -44,7 +45,11 @@ static void runWinograd(ingot_context *context, const ingot_conv_desc &desc,
 /// Whether a GEMM is faster than the vendor's library, as measured: for the
 /// gradient of filters that fill vectors, and where there are so few pixels
 /// that the library's rearranging of the filter takes longer than packing.
+/// With vectors of four, the library copies the pixels into blocks of channels,
+/// which takes more scratch than is planned.
 static bool isFastPointwise(const ingot_matmul_desc &matmul, ConvKind kind) {
+  if (getCpuLevel() < ingot::abi::CpuLevel::V3)
+    return true;
   constexpr int64_t wholeVectors = 64;
   if (kind == ConvKind::FilterGrad)
     return std::min(matmul.m, matmul.n) >= wholeVectors;

@@ -104,7 +104,7 @@ std::string ingot::runtime::inspectAsJson(const Manifest &manifest,
   json["peak_bytes"] = getMemory(manifest, step, "peak_bytes", ranks);
   for (const char *part : memoryParts)
     json[part] = getMemory(manifest, step, part, ranks);
-  json["data_bytes"] = getDataBytes(manifest);
+  json["data"] = {{"bytes", getDataBytes(manifest)}};
   json["live"] = ordered_json::array();
   for (const LiveTensor &tensor : step.live)
     json["live"].push_back({{"kind", tensor.kind},

@@ -14,8 +14,8 @@ from harness import QUIET, case, check, golden
 G = golden("multilabel")
 FLAGS = [*G.compile_flags("adamw"), "--data-parallel"]
 INPUTS = {"--config", "--data", "--eval-data", "--init", "--resume"}
-OUTPUTS = {"--log", "--save", "--export", "--predict", "--profile", "--comm-record", "--tensorboard"}
-FOLDERS = {"--save", "--tensorboard"}
+OUTPUTS = {"--log", "--save", "--export", "--predict", "--profile", "--comm-record", "--tensorboard", "--cache"}
+FOLDERS = {"--save", "--tensorboard", "--cache"}
 # Options without which others are wrong usage.
 NEEDS = {"--predict": ["--eval-data", G.data]}
 

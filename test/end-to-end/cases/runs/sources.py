@@ -244,7 +244,8 @@ def cached(ingot):
     check(losses(ingot, trainer, *flags, "--cache", kept) == want, "a damaged picture changes losses")
     ingot.check_error([trainer, *flags, "--cache-mb", "5"], 2, "--cache")
     plan = json.loads(ingot.succeed([trainer, "--inspect=json"]).out)
-    check(plan["data_bytes"] == 8 * 8 * (3 * 64 * 4 + 8), f"{plan['data_bytes']} bytes ahead of the step")
+    ahead = plan["data"]["bytes"]
+    check(ahead == 8 * 8 * (3 * 64 * 4 + 8), f"{ahead} bytes ahead of the step")
 
 
 @case("pictures-mixed")
