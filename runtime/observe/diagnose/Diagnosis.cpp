@@ -211,12 +211,12 @@ static std::optional<Finding> findBatch(const Evidence &e) {
 
 std::vector<Finding> ingot::runtime::diagnose(const Evidence &evidence) {
   std::vector<Finding> findings;
-  for (auto *find : {findData, findLink, findImbalance, findSaves, findThreads,
-                     findMemory, findImpossible})
+  for (auto *find :
+       {findData, findLink, findImbalance, findSaves, findThreads, findMemory})
     if (std::optional<Finding> finding = find(evidence))
       findings.push_back(std::move(*finding));
   // Other causes slow down kernels, and what does not depend on the batch.
-  for (auto *find : {findBatch, findSlow})
+  for (auto *find : {findBatch, findImpossible, findSlow})
     if (findings.empty())
       if (std::optional<Finding> finding = find(evidence))
         findings.push_back(std::move(*finding));

@@ -46,7 +46,7 @@ struct Evidence {
   /// Pages that were read back from a disk, and the part of the time in which
   /// processes of this machine waited for memory.
   double majorFaults = 0, memoryStall = 0;
-  /// The part of the time of kernels in those that took less than two thirds of
+  /// The part of the time of kernels in those that took less than a fifth of
   /// the least time by the machine profile, or more than 20 times that.
   double impossible = 0, slow = 0;
   /// The kernel that takes the most time of those.

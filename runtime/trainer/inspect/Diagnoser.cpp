@@ -121,7 +121,8 @@ void Diagnoser::addKernels(const Profile &profile, Evidence &evidence) const {
            each = sum.time / sum.calls;
     if (bound <= 0 || each < least)
       continue;
-    bool isImpossible = 1.5 * each < bound, isSlow = each > 20 * bound;
+    // Bounds are of data in memory: caches are several times faster.
+    bool isImpossible = 5 * each < bound, isSlow = each > 20 * bound;
     impossible += isImpossible ? sum.time : 0;
     slow += isSlow ? sum.time : 0;
     if ((isImpossible || isSlow) && sum.time > most) {

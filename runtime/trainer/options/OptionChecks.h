@@ -12,6 +12,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <filesystem>
 #include <fmt/format.h>
 #include <string>
 
@@ -50,6 +51,26 @@ inline CLI::Validator isNumberFrom(double least, double limit) {
                                  least)
                    : fmt::format("'{}' is not a number from {} to below {}",
                                  text, least, limit);
+      },
+      "");
+}
+
+/// Accepts files of configurations, of up to 1 MiB: a FIFO would be waited for,
+/// and a device read for ever.
+inline CLI::Validator isConfigurationFile() {
+  return CLI::Validator(
+      [](std::string &path) -> std::string {
+        constexpr std::uintmax_t most = 1 << 20;
+        std::error_code error;
+        std::filesystem::file_status status =
+            std::filesystem::status(path, error);
+        if (!std::filesystem::exists(status))
+          return fmt::format("{}: there is no such file", path);
+        if (!std::filesystem::is_regular_file(status))
+          return fmt::format("{}: not a regular file", path);
+        if (std::filesystem::file_size(path, error) > most)
+          return fmt::format("{}: larger than 1 MiB", path);
+        return {};
       },
       "");
 }

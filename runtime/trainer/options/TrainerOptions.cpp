@@ -130,6 +130,7 @@ void OptionTable::addFiles(Options &options) {
                  "Read options from this file, a line of NAME = VALUE each; "
                  "those on the command line win")
       ->type_name("FILE.toml")
+      ->check(isConfigurationFile())
       ->group(group);
   app.config_formatter(std::make_shared<ConfigReader>());
   app.allow_config_extras(CLI::config_extras_mode::error);

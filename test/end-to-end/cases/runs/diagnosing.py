@@ -55,10 +55,16 @@ def mlp(ingot, batch, *flags, hidden=1024):
     return build(ingot, MLP, "--batch", str(batch), *flags, w1=(256, hidden), w2=(hidden, 10)), data
 
 
-def diagnose(ingot, command, env=None):
-    result = json.loads(ingot.succeed([*command, "--diagnose=json"], env=env or ONE).out)
-    parts = sum(value for name, value in result.items() if name.endswith("_ms") and name != "step_ms")
-    check(abs(parts - result["step_ms"]) < 0.05 * result["step_ms"], f"the parts are not the step: {result}")
+def diagnose(ingot, command, env=None, wanted=None):
+    """What is found. Other work on the machine delays threads: with much of it, up to three runs are made until the
+    cause that is wanted comes first, or nothing is found without one."""
+    for _ in range(3):
+        result = json.loads(ingot.succeed([*command, "--diagnose=json"], env=env or ONE).out)
+        parts = sum(value for name, value in result.items() if name.endswith("_ms") and name != "step_ms")
+        check(abs(parts - result["step_ms"]) < 0.05 * result["step_ms"], f"the parts are not the step: {result}")
+        causes = [finding["cause"] for finding in result["findings"]]
+        if causes[:1] == ([wanted] if wanted else []) or result["others"] < 0.2:
+            break
     return result
 
 
@@ -79,11 +85,7 @@ def nothing(ingot):
     log.write_text("kept")
     base = [trainer, "--data", data, "--log", log, "--export", ingot.path("out.onnx")]
     for flags in ([], ["--workers", "1"], ["--save", save]):
-        # Measured again beside other work: it delays threads.
-        for _ in range(3):
-            result = diagnose(ingot, [*base, *flags])
-            if not result["findings"] or result["others"] < 0.2:
-                break
+        result = diagnose(ingot, [*base, *flags])
         check(result["findings"] == [], f"{flags}: a false alarm: {result}")
         check(10 <= result["steps"] <= 40, f"{result['steps']} steps")
     said = ingot.succeed([*base, "--diagnose"], env=ONE).out
@@ -100,7 +102,7 @@ def saves(ingot):
     """Checkpoints after every step; what is advised makes steps faster, as predicted."""
     trainer, data = mlp(ingot, 64)
     command = [trainer, "--data", data, "--save", ingot.path("save"), "--save-every", "1"]
-    check_cause(diagnose(ingot, command), "frequent saves", "--save-every")
+    check_cause(diagnose(ingot, command, wanted="frequent saves"), "frequent saves", "--save-every")
     said = ingot.succeed([*command, "--diagnose=apply"], env=ONE).out
     found = re.search(r"with --save-every \d+: .* ([-\d]+)% less \((\d+)% predicted\)", said)
     check(found, said)
@@ -111,14 +113,16 @@ def saves(ingot):
 def threads(ingot):
     trainer, data = mlp(ingot, 256)
     cores = len(os.sched_getaffinity(0))
-    result = diagnose(ingot, [trainer, "--data", data], env={"OMP_NUM_THREADS": str(4 * cores)})
+    result = diagnose(
+        ingot, [trainer, "--data", data], env={"OMP_NUM_THREADS": str(4 * cores)}, wanted="too many threads"
+    )
     check_cause(result, "too many threads", "OMP_NUM_THREADS")
 
 
 @case("diagnose-batch")
 def batch(ingot):
     trainer, data = mlp(ingot, 1, hidden=16384)
-    result = diagnose(ingot, [trainer, "--data", data])
+    result = diagnose(ingot, [trainer, "--data", data], wanted="small batch")
     check_cause(result, "small batch", "--batch")
 
 
@@ -128,7 +132,8 @@ def profile(ingot):
     machine = ingot.path("machine.json")
     machine.write_text('{"matmul_f32": 1e8, "vector_f32": 1e7, "memory_bandwidth": 1e7, "cache_bandwidth": 1e7}')
     trainer, data = mlp(ingot, 512, "--machine", machine)
-    check_cause(diagnose(ingot, [trainer, "--data", data]), "wrong machine profile", "measured")
+    result = diagnose(ingot, [trainer, "--data", data], wanted="wrong machine profile")
+    check_cause(result, "wrong machine profile", "measured")
 
 
 def png(pixels):
@@ -153,7 +158,7 @@ def decoding(ingot):
         (folder / f"class{i % 4}").mkdir(parents=True, exist_ok=True)
         (folder / f"class{i % 4}/{i:03d}.png").write_bytes(picture)
     recipe = "image=decode,resize:16,normalize:0.5:0.5"
-    result = diagnose(ingot, [trainer, "--data", folder, "--input", recipe, "--workers", "1"])
+    result = diagnose(ingot, [trainer, "--data", folder, "--input", recipe, "--workers", "1"], wanted="slow decoding")
     check_cause(result, "slow decoding")
 
 

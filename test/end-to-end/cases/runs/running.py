@@ -52,6 +52,15 @@ def configuration(ingot):
     text = again.with_name("again.jsonl.toml").read_text()
     for line in ("lr = 0.02", 'schedule = "wsd:20%"', "steps = 40"):
         check(line in text.splitlines(), f"{line!r} is not in {text!r}")
+    fifo, large = ingot.path("fifo"), ingot.path("large.toml")
+    os.mkfifo(fifo)
+    large.write_bytes(b"#" * (2 << 20))
+    for path, words in [
+        (fifo, "not a regular file"),
+        ("/dev/zero", "not a regular file"),
+        (large, "larger than 1 MiB"),
+    ]:
+        ingot.check_error([trainer, "--config", path], 2, "--config", words)
 
 
 def read_state(path):
