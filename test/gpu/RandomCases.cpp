@@ -23,13 +23,7 @@ static llvm::Expected<bool> assignPrecision(ModuleOp module,
   passes.addNestedPass<func::FuncOp>(createRoundEpilogues());
   if (failed(passes.run(module)))
     return llvm::createStringError("no precision could be assigned");
-  return module
-      .walk([](CastOp cast) {
-        Type element = cast.getType().getElementType();
-        return element.isBF16() || element.isF16() ? WalkResult::interrupt()
-                                                   : WalkResult::advance();
-      })
-      .wasInterrupted();
+  return hasHalves(module);
 }
 
 llvm::Expected<OwningOpRef<ModuleOp>>

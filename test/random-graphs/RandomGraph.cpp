@@ -153,6 +153,16 @@ RandomGraph ingot::testing::makeRandomGraph(MLIRContext &context, uint64_t seed,
   return graph;
 }
 
+bool ingot::testing::hasHalves(ModuleOp module) {
+  return module
+      .walk([](CastOp cast) {
+        Type element = cast.getType().getElementType();
+        return element.isBF16() || element.isF16() ? WalkResult::interrupt()
+                                                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 /// Returns the function's results with noise; nothing if an op fails.
 static std::optional<std::vector<Tensor>> evaluateWithNoise(RandomGraph &graph,
                                                             double noise) {

@@ -27,6 +27,9 @@ RandomGraph makeRandomGraph(mlir::MLIRContext &context, uint64_t seed,
                             int64_t size, mlir::FloatType element,
                             int64_t stretch = 1);
 
+/// Whether anything of the module is computed in half precision.
+bool hasHalves(mlir::ModuleOp module);
+
 /// Whether the results stay within `tolerance` in the interpreter if all values
 /// that ops compute are off by up to `noise`, relative to the larger of 1 and
 /// their magnitude. They do not where numbers are compared that are nearly

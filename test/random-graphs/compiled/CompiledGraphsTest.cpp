@@ -74,17 +74,6 @@ TEST_P(CompiledGraphs, ComputeWhatTheInterpreterDoes) {
   }
 }
 
-/// Whether contractions of the graph came to be in half precision.
-static bool hasHalves(ModuleOp module) {
-  return module
-      .walk([](CastOp cast) {
-        Type element = cast.getType().getElementType();
-        return element.isBF16() || element.isF16() ? WalkResult::interrupt()
-                                                   : WalkResult::advance();
-      })
-      .wasInterrupted();
-}
-
 namespace {
 struct Half {
   const char *name;

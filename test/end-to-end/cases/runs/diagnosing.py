@@ -5,9 +5,7 @@ import json
 import os
 import re
 import shutil
-import struct
 import subprocess
-import zlib
 
 import numpy as np
 import onnx
@@ -15,6 +13,7 @@ import onnx.parser
 from harness import Skip, case, check, golden
 from launch import ALONE, compile_for
 from onnx import numpy_helper
+from pictures import png
 
 MLP = """<ir_version: 9, opset_import: ["" : 20]>
 mlp (float[N, 256] x) => (float[N, 10] y) {
@@ -134,18 +133,6 @@ def profile(ingot):
     trainer, data = mlp(ingot, 512, "--machine", machine)
     result = diagnose(ingot, [trainer, "--data", data], wanted="wrong machine profile")
     check_cause(result, "wrong machine profile", "measured")
-
-
-def png(pixels):
-    """A picture in color, without filters."""
-    height, width, _ = pixels.shape
-    rows = b"".join(b"\0" + row.tobytes() for row in pixels)
-
-    def chunk(kind, data):
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-
-    head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
 
 
 @case("diagnose-decoding")

@@ -8,7 +8,6 @@ import struct
 import subprocess
 import tarfile
 import time
-import zlib
 
 import numpy as np
 import onnx
@@ -16,6 +15,7 @@ import onnx.parser
 from harness import HERE, case, check, golden
 from launch import run_ranks
 from onnx import numpy_helper
+from pictures import png
 
 PICTURES = """<ir_version: 8, opset_import: ["": 18]>
 g (float[n,3,8,8] image) => (float[n,4] logits) {
@@ -29,18 +29,6 @@ g (int64[n,16] ids) => (float[n,16,32] logits) {
 }"""
 RECIPE = "image=decode,resize:10,crop:8,flip,normalize:0.5:0.5"
 ARROW = HERE.parent / "fuzz/readers/seeds/arrow"
-
-
-def png(pixels):
-    """A picture in color, without filters."""
-    height, width, _ = pixels.shape
-    rows = b"".join(b"\0" + row.tobytes() for row in pixels)
-
-    def chunk(kind, data):
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-
-    head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
 
 
 def write_pictures(ingot, count=48):

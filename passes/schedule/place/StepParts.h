@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef INGOT_PASSES_SCHEDULE_STEPPARTS_H
-#define INGOT_PASSES_SCHEDULE_STEPPARTS_H
+#ifndef INGOT_PASSES_SCHEDULE_PLACE_STEPPARTS_H
+#define INGOT_PASSES_SCHEDULE_PLACE_STEPPARTS_H
 
 #include "dialects/ingot/ir/Signature.h"
 #include "llvm/ADT/DenseMap.h"
@@ -59,4 +59,4 @@ private:
 
 } // namespace ingot
 
-#endif // INGOT_PASSES_SCHEDULE_STEPPARTS_H
+#endif // INGOT_PASSES_SCHEDULE_PLACE_STEPPARTS_H

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "passes/schedule/StepParts.h"
+#include "passes/schedule/place/StepParts.h"
 
 #include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/support/Views.h"
