@@ -46,21 +46,21 @@ void ingot::buildTrainingPipeline(OpPassManager &manager,
   manager.addNestedPass<func::FuncOp>(createSimplify());
   // Before differentiation: either form has its own gradient.
   FormAttentionOptions attention;
-  bool isMixed = options.precision != "fp32";
+  std::string precision = options.getComputePrecision();
+  bool isMixed = precision != "fp32";
   attention.plain = options.level == 0;
-  attention.precision = options.precision;
+  attention.precision = precision;
   manager.addNestedPass<func::FuncOp>(createFormAttention(attention));
   addLegalization(manager, options, target, LegalizationPoint::Forward);
   // Each gradient of one matmul is one matmul.
   if (options.level > 0)
-    manager.addNestedPass<func::FuncOp>(
-        createMergeProjections({options.precision}));
+    manager.addNestedPass<func::FuncOp>(createMergeProjections({precision}));
   bool accumulates = options.gradAccumulation > 1;
   manager.addPass(createAttachLoss(
       {options.loss, options.metrics, accumulates || options.dataParallel}));
   if (options.level > 0)
-    manager.addPass(createPadClasses({options.precision}));
-  bool scales = options.lossScaling || options.precision == "fp16";
+    manager.addPass(createPadClasses({precision}));
+  bool scales = options.lossScaling || precision == "fp16";
   if (scales)
     manager.addPass(createScaleLoss());
   // The gradient has exchanges of its own.
@@ -71,9 +71,14 @@ void ingot::buildTrainingPipeline(OpPassManager &manager,
     // Transposes and repeated matrices become attributes of contractions
     // before casts are between them.
     manager.addNestedPass<func::FuncOp>(createSimplify());
-    manager.addNestedPass<func::FuncOp>(
-        createAssignPrecision({options.precision, options.keepFp32,
-                               options.forceLow, options.level > 0}));
+    manager.addNestedPass<func::FuncOp>(createAssignPrecision(
+        {precision, options.keepFp32, options.forceLow, options.level > 0}));
+    if (options.precision == "fp8") {
+      QuantizeFloat8Options quantization;
+      quantization.scaling = options.fp8Scaling;
+      quantization.keepFp32 = options.keepFp32;
+      manager.addPass(createQuantizeFloat8(quantization));
+    }
     addLegalization(manager, options, target, LegalizationPoint::Precision);
   }
   if (accumulates)

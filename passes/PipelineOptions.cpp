@@ -13,6 +13,10 @@ llvm::ArrayRef<llvm::StringLiteral> ingot::getOptimizerNames() {
   return Optimizer::getNames();
 }
 
+std::string PipelineOptions::getComputePrecision() const {
+  return precision == "fp8" ? std::string("bf16") : std::string(precision);
+}
+
 llvm::Error PipelineOptions::check() const {
   for (const PipelineOption *option : all)
     if (llvm::Error error = option->check())
@@ -33,6 +37,18 @@ llvm::Error PipelineOptions::check() const {
   if (tf32 && target == "cpu")
     return makeOptionError(tf32.getName(), "CPUs do not support TF32",
                            "leave it out, or compile with --target cuda");
+  if (precision != "fp8" && !fp8Scaling.getGivenTexts().empty())
+    return makeOptionError(fp8Scaling.getName(), "requires --precision fp8",
+                           "add --precision fp8, or leave it out");
+  if (precision == "fp8" && target != "cpu")
+    return makeOptionError(precision.getName(),
+                           "fp8 is computed by its roundings on CPUs alone",
+                           "compile for cuda with --precision bf16");
+  if (fp8Scaling == "delayed" && (dataParallel || gradAccumulation > 1))
+    return makeOptionError(
+        fp8Scaling.getName(),
+        "delayed scales would have to agree over ranks and micro-batches",
+        "choose current or block");
   if (!memoryBudget.empty()) {
     auto size = MemorySize::parse(memoryBudget.getName(), memoryBudget,
                                   /*allowPercent=*/true);

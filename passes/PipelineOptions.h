@@ -63,8 +63,14 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
 
   Setting<std::string> precision{
       *this, "precision",
-      "precision of contractions: fp32, bf16, or fp16 with loss scaling",
-      "fp32", oneOf(kPrecisions)};
+      "precision of contractions: fp32, bf16, fp16 with loss scaling, or fp8, "
+      "which rounds what matmuls in bf16 read to 8 bits, as GPUs do",
+      "fp32", oneOf(kTrainerPrecisions)};
+  Setting<std::string> fp8Scaling{
+      *this, "fp8-scaling",
+      "scales of fp8: current (of each tensor, in each step), delayed (of the "
+      "last 16 steps) or block (of 128 elements)",
+      "current", oneOf(kFloat8Scalings)};
   Setting<std::string> keepFp32{
       *this, "keep-fp32", "ONNX nodes that stay in fp32 (regular expression)"};
   Setting<std::string> forceLow{
@@ -147,6 +153,8 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
       *this, "variants",
       "the module holds a module for each combination of sizes"};
 
+  /// The precision in which contractions compute: that of fp8 is bf16.
+  std::string getComputePrecision() const;
   /// Checks values that were given, alone and together.
   llvm::Error check() const;
   /// What was given, as the pipelines of ingot-opt parse it. Fails for a value

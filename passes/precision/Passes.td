@@ -69,6 +69,53 @@ def AssignPrecision : Pass<"ingot-assign-precision", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::ingot::IngotDialect"];
 }
 
+def QuantizeFloat8 : Pass<"ingot-quantize-float8", "::mlir::ModuleOp"> {
+  let summary = "rounds what matmuls read to 8-bit floats, with scales";
+  let description = [{
+    Rounds the operands that an op may read as 8-bit floats (`PrecisionRole::getFloat8Reads`) as a GPU's 8-bit matmul
+    sees them: times a scale, rounded to the 8-bit type and saturated, and divided by the scale again. The matmul
+    itself keeps its 16-bit (or f32) operands, which hold 8-bit numbers exactly, and accumulates in f32: the losses are
+    those of 8-bit training, at the speed of 16 bits or below. Scales are powers of two, so that multiplying by them is
+    exact.
+
+    Values of the forward pass become f8E4M3FN; gradients, which need the range, f8E5M2. With `scaling`:
+
+    - `current`: the largest magnitude of the tensor, of this step;
+    - `delayed`: the largest of the last `history` steps, kept in a state; needs no pass over the tensor before it is
+      written, at the price of saturation when values grow;
+    - `block`: a scale for each 128 elements along the dimension that is summed, or for 128 x 128 of a parameter;
+      everything is f8E4M3FN.
+
+    Dimensions of the matmul that are no multiples of 16 are what libraries refuse: such matmuls stay in 16 bits.
+    Micikevicius et al., "FP8 formats for deep learning", 2022; NVIDIA's Transformer Engine for the recipes.
+
+    Before: `%0 = ingot.matmul %x, %w : (tensor<32x64xbf16>, tensor<64x32xbf16>) -> tensor<32x32xf32>`
+
+    After:
+    ```mlir
+    %wide = ingot.cast %x : tensor<32x64xbf16> -> tensor<32x64xf32>
+    %scaled = ingot.mul %wide, %scale : tensor<32x64xf32>
+    %rounded = ingot.reduce_precision %scaled to f8E4M3FN : tensor<32x64xf32>
+    %value = ingot.mul %rounded, %inverse : tensor<32x64xf32>
+    %read = ingot.cast %value : tensor<32x64xf32> -> tensor<32x64xbf16>
+    %0 = ingot.matmul %read, ...
+    ```
+  }];
+  let options = [
+    Option<"scaling", "scaling", "std::string", "\"current\"",
+           "current, delayed or block">,
+    Option<"history", "history", "unsigned", "16",
+           "steps over which the delayed scale takes the largest magnitude">,
+    Option<"keepFp32", "keep-fp32", "std::string", "\"\"",
+           "regular expression: ops of these ONNX nodes stay as they are">,
+  ];
+  let statistics = [
+    Statistic<"numQuantized", "quantized", "ops with 8-bit operands">,
+    Statistic<"numRefused", "refused", "ops whose sizes 8-bit matmuls do not take">,
+  ];
+  let dependentDialects = ["::ingot::IngotDialect"];
+}
+
 def UnscaleGradients : Pass<"ingot-unscale-gradients", "::mlir::ModuleOp"> {
   let summary = "divides gradients by the loss scale, in f32";
   let description = [{

@@ -81,6 +81,10 @@ public:
   Value cast(Value x, mlir::Type element) {
     return castTo(builder, loc, x, element);
   }
+  Value bitcast(Value x, mlir::Type element) {
+    return BitcastOp::create(builder, loc, withElement(tensorType(x), element),
+                             x);
+  }
   Value reshape(Value x, llvm::ArrayRef<int64_t> shape) {
     return reshapeTo(builder, loc, x, shape);
   }

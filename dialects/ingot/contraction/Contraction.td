@@ -15,7 +15,8 @@ def MatmulOp : Ingot_ComputeOp<"matmul", [DeclareOpInterfaceMethods<LibraryCall>
     DeclareOpInterfaceMethods<RowSplit>,
     DeclareOpInterfaceMethods<Differentiable>,
     DeclareOpInterfaceMethods<CostModel, ["getFlops"]>,
-    DeclareOpInterfaceMethods<PrecisionRole, ["getPrecisionRole", "canKeepResult"]>]> {
+    DeclareOpInterfaceMethods<PrecisionRole, ["getPrecisionRole", "canKeepResult",
+        "getFloat8Reads"]>]> {
   let summary = "multiplies matrices over the last two dimensions, batched over the others";
   let description = [{
     lhs is [batch..., m, k], or [batch..., k, m] with `transpose_lhs`; rhs is

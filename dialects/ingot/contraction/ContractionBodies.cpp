@@ -25,6 +25,12 @@ bool MatmulOp::isLooped() { return true; }
 Precision MatmulOp::getPrecisionRole() { return Precision::Low; }
 bool MatmulOp::canKeepResult() { return true; }
 
+SmallVector<Float8Read> MatmulOp::getFloat8Reads() {
+  int64_t rank = getType().getRank();
+  return {{0, getTransposeLhs() ? rank - 2 : rank - 1},
+          {1, getTransposeRhs() ? rank - 1 : rank - 2}};
+}
+
 int64_t MatmulOp::getFlops() {
   Sizes sizes = getSizes();
   return 2 * sizes.batch * sizes.m * sizes.n * sizes.k;

@@ -227,6 +227,25 @@ def StochasticRoundOp : Ingot_ElementwiseOp<"stochastic_round"> {
   let assemblyFormat = "$operand `,` $drawn attr-dict `:` functional-type(operands, results)";
 }
 
+def ReducePrecisionOp : Ingot_UnaryOp<"reduce_precision", Ingot_TensorOf<[F32]>,
+    [DeclareOpInterfaceMethods<CostModel, ["getFlops"]>]> {
+  let summary = "rounds to the nearest number of a narrower float type, saturating";
+  let description = [{
+    Each element becomes the nearest number that the type `to` has, ties to even, and what is beyond its largest number
+    becomes that, infinities included; NaN stays NaN. The result still is f32: with scales around it, the op computes
+    what a matmul that reads 8-bit operands would see (Micikevicius et al., "FP8 formats for deep learning", 2022). No
+    gradient is defined.
+  }];
+  let arguments = (ins Ingot_TensorOf<[F32]>:$operand, TypeAttr:$to);
+  let assemblyFormat = "$operand `to` $to attr-dict `:` type($result)";
+  let hasVerifier = 1;
+  let extraClassDeclaration = roundsMoreThanOnce;
+  let extraClassDefinition = [{
+    bool $cppClass::readsPointwise(unsigned) { return true; }
+    int64_t $cppClass::getFlops() { return getType().getNumElements() * 8; }
+  }];
+}
+
 def UpperHalfOp : Ingot_ElementwiseOp<"upper_half"> {
   let summary = "rounds to bf16 such that `lower_half` holds the remaining bits";
   let description = [{

@@ -327,6 +327,42 @@ Elements StochasticRoundOp::emitElements(OpBuilder &b, Location loc,
                                   e.convertFloat(x, b.getBF16Type()), rounded)};
 }
 
+Elements ReducePrecisionOp::emitElements(OpBuilder &b, Location loc,
+                                         ValueRange indices,
+                                         ElementSource load) {
+  // x + c - c is x rounded to the distance of f32 numbers near c. With c a
+  // multiple of the power of two below |x|, that is the distance of the narrow
+  // type's numbers near x. 1.5 keeps x + c in one binade for either sign.
+  ScalarEmitter e{b, loc};
+  Type i32 = b.getI32Type(), f32 = b.getF32Type();
+  const llvm::fltSemantics &to = cast<FloatType>(getTo()).getFloatSemantics();
+  double largest = llvm::APFloat::getLargest(to).convertToDouble();
+  int mantissa = static_cast<int>(llvm::APFloat::semanticsPrecision(to)) - 1;
+  double smallest = std::ldexp(1.0, llvm::APFloat::semanticsMinExponent(to));
+  auto choose = [&](arith::CmpFPredicate predicate, Value a, Value other) {
+    Value holds = arith::CmpFOp::create(b, loc, predicate, a, other);
+    return arith::SelectOp::create(b, loc, holds, other, a).getResult();
+  };
+  Value x = load(0, indices);
+  // Comparisons with NaN are false: it stays.
+  Value bounded =
+      choose(arith::CmpFPredicate::OGT, x, e.constant(f32, largest));
+  bounded =
+      choose(arith::CmpFPredicate::OLT, bounded, e.constant(f32, -largest));
+  Value exponent = arith::AndIOp::create(
+      b, loc, arith::BitcastOp::create(b, loc, i32, bounded),
+      e.constant(i32, 0x7f800000));
+  Value power = choose(arith::CmpFPredicate::OLT,
+                       arith::BitcastOp::create(b, loc, f32, exponent),
+                       e.constant(f32, smallest));
+  constexpr int kF32Mantissa = 23;
+  Value shift = arith::MulFOp::create(
+      b, loc, power, e.constant(f32, std::ldexp(1.5, kF32Mantissa - mantissa)));
+  Value rounded = arith::SubFOp::create(
+      b, loc, arith::AddFOp::create(b, loc, bounded, shift), shift);
+  return {math::CopySignOp::create(b, loc, rounded, x)};
+}
+
 /// Emits the bits of an f32 number, with NaN made quiet: adding 2^15 then
 /// yields NaN, too.
 static Value emitBits(const ScalarEmitter &e, Value x) {

@@ -31,6 +31,16 @@ static bool isInteger(Value value) {
   return !isa<FloatType>(tensorType(value).getElementType());
 }
 
+LogicalResult ReducePrecisionOp::verify() {
+  auto to = dyn_cast<FloatType>(getTo());
+  constexpr unsigned widest = 8;
+  if (!to || to.getWidth() > widest ||
+      !llvm::APFloat::semanticsHasSignedRepr(to.getFloatSemantics()))
+    return emitOpError("rounds to a signed float type of at most 8 bits, not ")
+           << getTo();
+  return success();
+}
+
 OpFoldResult NegOp::fold(FoldAdaptor adaptor) {
   if (auto inner = getOperand().getDefiningOp<NegOp>())
     return inner.getOperand();

@@ -22,6 +22,12 @@ enum class WorkKind { Vector, Matmul, Convolution, Attention };
 /// The role of an op in mixed precision, see the interface PrecisionRole.
 enum class Precision { Low, Keep, Follow };
 
+/// An operand that may be 8-bit floats, and its dimension that is summed.
+struct Float8Read {
+  unsigned operand;
+  int64_t dim;
+};
+
 /// Emits the element of operand `operand` at `indices`.
 using ElementSource =
     llvm::function_ref<mlir::Value(unsigned operand, mlir::ValueRange indices)>;

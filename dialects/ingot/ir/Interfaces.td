@@ -183,6 +183,11 @@ def PrecisionRole : OpInterface<"PrecisionRole"> {
     }],
     "bool", "canKeepResult", (ins), "", "return false;">,
     InterfaceMethod<[{
+      The operands that may be 8-bit floats with scales, in the form of the op that accelerators have for them, which
+      accumulates in f32: of each its number and the dimension that is summed. None if there is no such form.
+    }],
+    "::llvm::SmallVector<::ingot::Float8Read>", "getFloat8Reads", (ins), "", "return {};">,
+    InterfaceMethod<[{
       True if an operand or result stays f32 in an op that runs in 16 bits: a statistic.
     }],
     "bool", "isStatistic", (ins "::mlir::Value":$value), "", "return false;">];

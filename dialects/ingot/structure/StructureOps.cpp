@@ -71,8 +71,9 @@ LogicalResult StateOp::verify() {
                                    << " must be tensor<i64>, got " << type;
     return success();
   case Role::LossScale:
-    if (type.getRank() != 0)
-      return emitOpError("C4: a loss_scale must be a scalar, got ") << type;
+    if (type.getRank() > 1)
+      return emitOpError("C4: a loss_scale must be a scalar or a vector, got ")
+             << type;
     return success();
   case Role::LowCopy:
     if (!isa<FloatType>(element) || !getOf())

@@ -5,6 +5,7 @@
 
 #include "dialects/reference/Registry.h"
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -273,6 +274,18 @@ void ingot::reference::registerElementwise(Registry &registry) {
         for (int64_t i = 0, e = out[0].size(); i < e; ++i)
           out[0].real(i) = roundByChance(in[0].real(i), in[1].real(i));
       });
+  registry.add<ReducePrecisionOp>([](ReducePrecisionOp op, Operands in,
+                                     Results out) {
+    auto to = cast<FloatType>(op.getTo());
+    double largest =
+        llvm::APFloat::getLargest(to.getFloatSemantics()).convertToDouble();
+    for (int64_t i = 0, e = out[0].size(); i < e; ++i) {
+      double x = in[0].real(i);
+      out[0].real(i) = std::isnan(x)
+                           ? x
+                           : roundToFloat(std::clamp(x, -largest, largest), to);
+    }
+  });
   registry.add<BitcastOp>(
       [](BitcastOp, Operands in, Results out) -> llvm::Error {
         llvm::Expected<Tensor> same =

@@ -120,6 +120,14 @@ static Operation *buildCast(Source &s) {
                         withElement(tensorType(x), s.builder.getF64Type()), x);
 }
 
+static Operation *buildReducePrecision(Source &s) {
+  Value x = castTo(s.builder, s.loc(), s.real(s.choose.shape()),
+                   s.builder.getF32Type());
+  return ReducePrecisionOp::create(
+      s.builder, s.loc(), x.getType(), x,
+      TypeAttr::get(Float8E4M3FNType::get(s.builder.getContext())));
+}
+
 void ingot::testing::addElementwise(std::vector<Entry> &entries) {
   addUnary<NegOp>(entries);
   addUnary<AbsOp>(entries);
@@ -162,4 +170,5 @@ void ingot::testing::addElementwise(std::vector<Entry> &entries) {
   addEntry<CompareOp>(entries, buildCompare);
   addEntry<SelectOp>(entries, buildSelect);
   addEntry<CastOp>(entries, buildCast);
+  addEntry<ReducePrecisionOp>(entries, buildReducePrecision);
 }

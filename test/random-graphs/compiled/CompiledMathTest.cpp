@@ -10,6 +10,7 @@
 #include "passes/Registration.h"
 #include "tools/ingot-eval/Compiled.h"
 #include "gtest/gtest.h"
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -38,6 +39,24 @@ class CompiledMath : public ::testing::TestWithParam<MathFunction> {};
 template <typename Op>
 static Value build(OpBuilder &builder, Location loc, Value x) {
   return Op::create(builder, loc, x.getType(), x);
+}
+
+template <typename Type>
+static Value buildNarrow(OpBuilder &builder, Location loc, Value x) {
+  return ReducePrecisionOp::create(
+      builder, loc, x.getType(), x,
+      TypeAttr::get(Type::get(builder.getContext())));
+}
+
+/// Of the numbers of an 8-bit type: `bits` of mantissa, the exponent below
+/// which they are evenly spaced, and the largest.
+static double narrow(double x, int bits, int smallest, double largest) {
+  if (std::isnan(x))
+    return x;
+  x = std::clamp(x, -largest, largest);
+  int exponent = x == 0 ? smallest : std::max(std::ilogb(x), smallest);
+  return std::ldexp(std::nearbyint(std::ldexp(x, bits - exponent)),
+                    exponent - bits);
 }
 
 static double logistic(double x) { return 1 / (1 + std::exp(-x)); }
@@ -138,6 +157,10 @@ static constexpr MathFunction kFunctions[] = {
     {"sin", build<SinOp>, std::sin, 1},
     {"cos", build<CosOp>, std::cos, 1},
     {"logistic", build<LogisticOp>, logistic, 2},
+    {"reduce_precision_e4m3", buildNarrow<Float8E4M3FNType>,
+     [](double x) { return narrow(x, 3, -6, 448); }, 0},
+    {"reduce_precision_e5m2", buildNarrow<Float8E5M2Type>,
+     [](double x) { return narrow(x, 2, -14, 57344); }, 0},
     {"rsqrt", build<RsqrtOp>, [](double x) { return 1 / std::sqrt(x); }, 1.5},
 };
 

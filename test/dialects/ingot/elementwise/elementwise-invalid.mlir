@@ -142,3 +142,19 @@ func.func @shift_of_floats(%a: tensor<2xf32>) {
   %0 = ingot.shift_left %a, %a : tensor<2xf32>
   return
 }
+
+// -----
+
+func.func @c11_wide(%a: tensor<2xf32>) {
+  // expected-error @+1 {{rounds to a signed float type of at most 8 bits, not 'bf16'}}
+  %0 = ingot.reduce_precision %a to bf16 : tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @c11_unsigned(%a: tensor<2xf32>) {
+  // expected-error @+1 {{rounds to a signed float type of at most 8 bits, not 'f8E8M0FNU'}}
+  %0 = ingot.reduce_precision %a to f8E8M0FNU : tensor<2xf32>
+  return
+}

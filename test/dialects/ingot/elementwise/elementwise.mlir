@@ -60,6 +60,15 @@ func.func @floats(%h: tensor<5xf16>, %d: tensor<0x2xf64>) {
   return
 }
 
+// CHECK-LABEL: func.func @reduce_precision
+func.func @reduce_precision(%x: tensor<2xf32>) -> tensor<2xf32> {
+  // CHECK: ingot.reduce_precision %{{.*}} to f8E4M3FN : tensor<2xf32>
+  %0 = ingot.reduce_precision %x to f8E4M3FN : tensor<2xf32>
+  // CHECK: ingot.reduce_precision %{{.*}} to f8E5M2 : tensor<2xf32>
+  %1 = ingot.reduce_precision %0 to f8E5M2 : tensor<2xf32>
+  return %1 : tensor<2xf32>
+}
+
 // CHECK-LABEL: func.func @booleans
 func.func @booleans(%a: tensor<2xi1>, %b: tensor<2xi1>, %x: tensor<2xf32>) -> tensor<2xf32> {
   // CHECK: ingot.not %{{.*}} : tensor<2xi1>

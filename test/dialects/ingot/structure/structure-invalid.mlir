@@ -298,8 +298,8 @@ func.func @f(%a: tensor<2xi64> {ingot.kind = "labels", ingot.classes = 0}) {
 
 // -----
 
-// expected-error @+1 {{'ingot.state' op C4: a loss_scale must be a scalar, got 'tensor<2xf32>'}}
-ingot.state loss_scale @s : tensor<2xf32> = dense<1.0> : tensor<2xf32>
+// expected-error @+1 {{'ingot.state' op C4: a loss_scale must be a scalar or a vector, got 'tensor<2x2xf32>'}}
+ingot.state loss_scale @s : tensor<2x2xf32> = dense<1.0> : tensor<2x2xf32>
 
 // -----
 

@@ -5,7 +5,7 @@ import json
 
 import numpy as np
 import onnx
-from harness import DIGITS, case, check, check_relative, golden, initializers
+from harness import DIGITS, ROOT, case, check, check_relative, golden, initializers
 
 G = golden("multilabel")
 DATA = ["--data", G.data, "--no-shuffle"]
@@ -40,6 +40,37 @@ def digits(ingot):
     for precision in ("bf16", "fp16"):
         accuracy = results[precision]["eval_accuracy"]
         check(accuracy >= results["fp32"]["eval_accuracy"] - 0.01, f"{precision}: {results}")
+
+
+@case("precision-fp8")
+def fp8(ingot):
+    """With operands of matmuls in 8 bits, a language model learns as in bf16, and
+    the history of delayed scales is part of checkpoints."""
+    folder = ROOT / "docs/examples/bytes"
+    tokens = ingot.path("tokens.bin")
+    ingot.succeed(["python3", folder / "tokens.py", tokens, ROOT / "LICENSE"])
+    # At higher rates, two runs in bf16 that differ in a last bit part as far.
+    data = ["--data", tokens, "--lr", "3e-4"]
+    flags = ["--batch", "4", "--loss", "cross-entropy:2"]
+
+    def losses(rows):
+        return [row["loss"] for row in rows]
+
+    def train(*options):
+        trainer = ingot.compile(folder / "bytes.onnx", *flags, *options)
+        return trainer, ingot.train(trainer, *data, "--steps", "50")[0]
+
+    expected = losses(train("--precision", "bf16")[1])
+    for scaling in ("current", "delayed", "block"):
+        trainer, rows = train("--precision", "fp8", "--fp8-scaling", scaling)
+        check(losses(rows) != expected, f"{scaling}: computed in bf16")
+        check_relative(scaling, losses(rows), expected, 1e-2)
+        if scaling == "delayed":
+            saved, log = ingot.path("saved"), ingot.path("log.jsonl")
+            ingot.train(trainer, *data, "--steps", "40", "--save", saved)
+            ingot.succeed([trainer, *data, "--steps", "50", "--resume", saved, "--log", log])
+            rest = [json.loads(line)["loss"] for line in log.read_text().splitlines()]
+            check(rest == losses(rows[40:]), "losses differ after a resume")
 
 
 @case("precision-resume")
@@ -205,7 +236,14 @@ def watch_fp32(ingot):
 def options(ingot):
     out = ingot.path("trainer")
     common = [*G.compile_flags("adamw"), "-o", out]
-    ingot.check_error(ingot.ingotc(G.model, *common, "--precision", "fp8"), 2, "--precision")
+    ingot.check_error(ingot.ingotc(G.model, *common, "--precision", "fp4"), 2, "--precision")
+    for flags, message in (
+        (["--fp8-scaling", "block"], "requires --precision fp8"),
+        (["--precision", "fp8", "--fp8-scaling", "row"], "unknown fp8-scaling"),
+        (["--precision", "fp8", "--target", "cuda"], "on CPUs alone"),
+        (["--precision", "fp8", "--fp8-scaling", "delayed", "--data-parallel"], "delayed scales"),
+    ):
+        ingot.check_error(ingot.ingotc(G.model, *common, *flags), 2, message)
     ingot.check_error(ingot.ingotc(G.model, *common, "--precision", "bf16", "--keep-fp32", "("), 2, "--keep-fp32")
     trainer = compile_with(ingot)
     ingot.check_error([trainer, *DATA, "--steps", "1", "--loss-scale", "8"], 2, "--loss-scale")
