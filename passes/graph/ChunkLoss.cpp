@@ -5,13 +5,14 @@
 // gradients of both in chunks of rows.
 //
 // Assumes a simplified step in which cross entropies are not decomposed.
-// Whether and how a loss is chunked depends only on shapes, never on the
-// machine, because it determines the order in which gradients are accumulated.
+// Whether and how a loss is chunked determines the order in which gradients are
+// accumulated: it depends on shapes and on what the target says (LossChunks).
 //
 //===----------------------------------------------------------------------===//
 
 #include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/support/Remarks.h"
+#include "dialects/ingot/target/Target.h"
 #include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Iterators.h"
@@ -363,13 +364,24 @@ private:
 
   void chunk(MatmulOp matmul) {
     auto options = remarkOptions(getArgument(), "ChunkedLoss");
-    Chunks chunks(matmul, minRows, maxParts);
+    std::unique_ptr<const Target> target = Target::of(matmul);
+    LossChunks rule =
+        target->getLossChunks(tensorType(matmul.getLhs()).getElementType());
+    Chunks chunks(matmul, minRows != 0 ? minRows : rule.minRows, maxParts);
     if (!chunks.getProblem().empty()) {
       remark::missed(matmul.getLoc(), options)
           << remark::reason("{0}", chunks.getProblem());
       return;
     }
     int64_t saved = chunks.getBytesSaved();
+    if (rule.onlyForMemory && memoryBudget.empty()) {
+      remark::missed(matmul.getLoc(), options)
+          << remark::reason(
+                 "no memory budget asks for it: each chunk would read and "
+                 "write the sum of the weights' gradients")
+          << remark::metric("bytes_saved", saved);
+      return;
+    }
     if (saved < minBytes) {
       remark::missed(matmul.getLoc(), options)
           << remark::reason(

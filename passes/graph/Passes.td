@@ -194,9 +194,13 @@ def ChunkLoss : Pass<"ingot-chunk-loss", "::mlir::func::FuncOp"> {
     The number of chunks follows from the shapes: the largest one that leaves at least `min-rows` rows per chunk, so
     that the time to read the weights once per chunk is small compared to the matmuls, and up to `max-parts`, because
     each chunk has kernels of its own, which are compiled. Where only larger numbers divide the rows, it is the
-    smallest one up to four times as many. The pass does not apply where
-    the accumulated gradients would take as much memory as the logits free, where the logits have other readers, and
-    where the gradient depends on the losses of all rows; a remark says so.
+    smallest one up to four times as many. The pass does not apply where the accumulated gradients would take as much
+    memory as the logits free, where the logits have other readers, and where the gradient depends on the losses of all
+    rows; a remark says so.
+
+    Each chunk reads and writes the sum of the weights' gradients. A GPU multiplies so fast that this takes as long as
+    the matmuls of hundreds of rows: there a loss is computed whole unless there is a memory budget, and a chunk has as
+    many rows as keep that time below a tenth of the matmuls', by the rates of the machine (`Target::getLossChunks`).
 
     Before:
     ```mlir
@@ -218,9 +222,11 @@ def ChunkLoss : Pass<"ingot-chunk-loss", "::mlir::func::FuncOp"> {
   }];
   let dependentDialects = ["::ingot::IngotDialect"];
   let options = [
-    Option<"minRows", "min-rows", "int64_t", "256", "minimum number of rows of a chunk">,
+    Option<"minRows", "min-rows", "int64_t", "0", "minimum number of rows of a chunk; 0: the target's">,
     Option<"maxParts", "max-parts", "int64_t", "16", "maximum number of chunks where one divides the rows">,
-    Option<"minBytes", "min-bytes", "int64_t", "16 << 20", "minimum number of bytes saved">];
+    Option<"minBytes", "min-bytes", "int64_t", "16 << 20", "minimum number of bytes saved">,
+    Option<"memoryBudget", "memory-budget", "std::string", "\"\"",
+           "the budget of the step; without one, targets with much memory compute losses whole">];
   let statistics = [Statistic<"numChunked", "chunked", "chunked losses">];
 }
 

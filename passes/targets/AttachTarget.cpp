@@ -22,9 +22,14 @@ namespace ingot {
 using namespace mlir;
 using namespace ingot;
 
-/// Replaces the figures that the JSON file at `path` has.
-static LogicalResult readMachine(MLIRContext *context, StringRef path,
-                                 Machine &machine) {
+/// Replaces the figures that the machine of that name has, or else the JSON
+/// file at `path`.
+static LogicalResult readMachine(MLIRContext *context, const Target &target,
+                                 StringRef path, Machine &machine) {
+  if (StringRef known = target.findMachine(path); !known.empty()) {
+    llvm::cantFail(machine.readJson(known));
+    return success();
+  }
   Location where = FileLineColLoc::get(context, path, 0, 0);
   llvm::sys::fs::file_status status;
   if (std::error_code error = llvm::sys::fs::status(path, status))
@@ -57,7 +62,8 @@ private:
       return emitUserError(context, found.takeError());
     bool hasMachine = machine.empty() && module->hasAttr(kMachineAttr);
     Machine figures = hasMachine ? Machine::of(module) : (*found)->getMachine();
-    if (!machine.empty() && failed(readMachine(context, machine, figures)))
+    if (!machine.empty() &&
+        failed(readMachine(context, **found, machine, figures)))
       return failure();
     Target::set(module, (*found)->getSpec(), figures);
     module->setAttr(kPrecisionAttr, StringAttr::get(context, precision));

@@ -5,7 +5,7 @@ Run as a program with PyTorch: `models.py export NAME DIRECTORY` writes NAME.onn
 `models.py time NAME eager|compile|max-autotune STEPS` trains and prints each step's milliseconds as JSON,
 `models.py attention BATCH TOKENS` times cuDNN's attention alone, as in the model of that name.
 NAME is mlp, resnet18, gpt-mini, gpt2, gpt2-xl or attention, with another batch (and tokens) as in gpt2:8x1024, or one
-of real_models.py.
+of real_models.py, with another batch as in resnet50:256: such a file is for any batch, and has no data.
 Files of gpt2-xl have its shapes but not its values: compile them with --weights none.
 """
 
@@ -123,7 +123,7 @@ class Attention(nn.Module):
 def make(name):
     """The model, its input and its labels."""
     torch.manual_seed(0)
-    if name in real_models.MODELS:
+    if real_models.split(name)[0]:
         return real_models.make(name)
     name, _, sizes = name.partition(":")
     sizes = [int(size) for size in sizes.split("x") if size]
@@ -148,8 +148,13 @@ def make(name):
 
 
 def export(name, directory):
+    real, batch = real_models.split(name)
+    if real and batch:
+        model, x, _ = real_models.make(f"{real}:2")
+        real_models.export(model, x, f"{directory}/{name}.onnx", batch="batch")
+        return
     model, x, labels = make(name)
-    if name in real_models.MODELS:
+    if real:
         real_models.export(model, x, f"{directory}/{name}.onnx")
         numpy.savez(f"{directory}/{name}.npz", x=x.numpy(), labels=labels.numpy())
         return
@@ -213,6 +218,9 @@ def measure(name, mode, steps, device, precision):
     torch.set_num_threads(len(os.sched_getaffinity(0)))
     with torch.device(device):
         model, x, labels = make(name)
+    if device == "cuda" and x.dim() == 4:
+        # As NVIDIA's examples train.
+        model, x = model.to(memory_format=torch.channels_last), x.contiguous(memory_format=torch.channels_last)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, fused=True)
     low = {"bf16": torch.bfloat16, "fp16": torch.float16}.get(precision)
     scaler = torch.amp.GradScaler(device, enabled=precision == "fp16")

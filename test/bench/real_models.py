@@ -139,7 +139,7 @@ def lstm(batch=20, length=35, vocabulary=10000, width=650):
 
 # By name: what makes the model, the steps of a run, and what the table calls it.
 MODELS = {
-    "resnet50": (lambda: vision("resnet50", 16), 6, "ResNet-50, 16 x 224 x 224"),
+    "resnet50": (lambda batch=16: vision("resnet50", batch), 6, "ResNet-50, 16 x 224 x 224"),
     "efficientnet-b0": (lambda: vision("efficientnet_b0", 16), 8, "EfficientNet-B0, 16 x 224 x 224"),
     "mobilenet-v3": (lambda: vision("mobilenet_v3_large", 16), 10, "MobileNetV3 large, 16 x 224 x 224"),
     "convnext-t": (lambda: vision("convnext_tiny", 16), 6, "ConvNeXt-T, 16 x 224 x 224"),
@@ -168,15 +168,23 @@ def still(module):
     return module
 
 
+def split(name):
+    """The name in MODELS, and the batch in `NAME:BATCH`, which not every model takes; none for other names."""
+    base, _, batch = name.partition(":")
+    return (base if base in MODELS else None), ([int(batch)] if batch else [])
+
+
 def make(name):
-    module, x, labels = MODELS[name][0]()
+    base, batch = split(name)
+    module, x, labels = MODELS[base][0](*batch)
     return still(module), x, labels
 
 
-def export(module, x, path):
+def export(module, x, path, batch=None):
+    """`batch` names the first dimension of a file for any batch."""
     sys.path.insert(0, str(HERE.parents[1] / "frontends/torch"))
     import ingot_torch
 
     names = {"input_names": ["x"], "output_names": ["y"]}
     # What agrees with PyTorch is test/models' concern.
-    ingot_torch.export(module, (x,), path=path, batch=None, check_gradients=False, tolerance=1e-2, **names)
+    ingot_torch.export(module, (x,), path=path, batch=batch, check_gradients=False, tolerance=1e-2, **names)

@@ -27,7 +27,18 @@ TRAINERS = [
     # 1.5 billion parameters: where PyTorch has room, too, and what fits 80 GB with some for libraries.
     ("gpt2-xl:8x1024", ["bf16"], False),
     ("gpt2-xl:20x1024", ["bf16"], False),
+    # ImageNet's size. Its data are drawn where they are used.
+    ("resnet50:256", ["bf16"], False),
 ]
+# What check.py and models.py need besides what is compiled.
+SCRIPTS = [
+    "test/gpu/check.py",
+    "test/gpu/drawing.py",
+    "test/gpu/timeline.py",
+    "test/bench/models.py",
+    "test/bench/real_models.py",
+]
+PICTURES = {"resnet50:256": {"x": [256, 3, 224, 224], "classes": 1000}}
 STEPS = 20
 MAX_BYTES = 60 << 20
 
@@ -85,13 +96,14 @@ def make_trainers(folder, build, arch):
             run(sys.executable, os.path.join(ROOT, "test/bench/models.py"), "export", model, work)
             drop_traces(onnx)
         data = os.path.join("data", model.replace(":", "-") + ".npz")
-        with numpy.load(os.path.join(work, model + ".npz")) as arrays:
-            numpy.savez_compressed(os.path.join(folder, data), **arrays)
+        if model not in PICTURES:
+            with numpy.load(os.path.join(work, model + ".npz")) as arrays:
+                numpy.savez_compressed(os.path.join(folder, data), **arrays)
         for precision in precisions:
             print(f"{model} {precision}", flush=True)
             name = file_name(model, precision)
             flags = [onnx, "--loss", "cross-entropy", "--weights", "none", "--precision", precision]
-            if model.startswith("gpt2-xl:"):
+            if model.startswith("gpt2-xl:") or model in PICTURES:
                 # The file is for any batch.
                 flags += ["--batch", model.split(":")[1].split("x")[0]]
             trainer = os.path.join(folder, name)
@@ -100,6 +112,8 @@ def make_trainers(folder, build, arch):
             shutil.rmtree(trainer + ".libs")
             os.symlink("libs", trainer + ".libs")
             entry = {"name": name, "model": model, "precision": precision, "data": data}
+            if model in PICTURES:
+                entry["draw"] = PICTURES[model]
             if compare:
                 entry["losses"] = processor_losses(work, name, flags, os.path.join(folder, data))
             plan.append(entry)
@@ -134,7 +148,7 @@ def main():
     copy_libraries(options.folder, options.build)
     cases = make_cases(options.folder, options.build, options.arch)
     trainers = make_trainers(options.folder, options.build, options.arch)
-    for script in ["test/gpu/check.py", "test/gpu/timeline.py", "test/bench/models.py"]:
+    for script in SCRIPTS:
         shutil.copy(os.path.join(ROOT, script), options.folder)
     commit = run("git", "-C", ROOT, "describe", "--always", "--dirty").strip()
     with open(os.path.join(options.folder, "plan.json"), "w") as file:

@@ -20,6 +20,7 @@ import subprocess
 import sys
 import time
 
+from drawing import draw_data
 from timeline import merge, read_timeline, total
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -41,6 +42,7 @@ BARS = {
     "gpt2:8x1024": {"ratio": 1.15, "mfu": 0.5, "memory": 0.8},
     "gpt2:16x1024": {"ratio": 1.15, "mfu": 0.5, "memory": 0.8},
     "mlp": {"eager_ratio": 5},
+    "resnet50:256": {"ratio": 1.1, "memory": 0.8},
 }
 SECTIONS = {}
 
@@ -129,11 +131,14 @@ class Check:
 
     def train(self, trainer, steps, *flags, env=None):
         """The log of a run."""
+        data = os.path.join(HERE, trainer["data"])
+        if "draw" in trainer and not os.path.exists(data):
+            draw_data(data, trainer["draw"]["x"], trainer["draw"]["classes"])
         log = os.path.join(self.options.out, "log.jsonl")
         self.run(
             os.path.join(HERE, trainer["name"]),
             "--data",
-            os.path.join(HERE, trainer["data"]),
+            data,
             "--no-shuffle",
             "--steps",
             steps,
@@ -493,16 +498,15 @@ for small in ("mlp", "gpt-mini", "resnet18", "gpt2"):
     add_steps(small)
 
 
-@section("gpt2 124M in bf16 at 8 x 1024, beside PyTorch", 330)
-def gpt2(check):
-    rows = [measure(check, t, ["eager", "compile", "max-autotune"], 25, 150) for t in check.trainers("gpt2:8x1024")]
-    return report_steps(rows, "gpt2:8x1024")
+def add_large(name, model, title, modes):
+    @section(title + ", beside PyTorch", 330, name)
+    def large(check):
+        return report_steps([measure(check, t, modes, 25, 150) for t in check.trainers(model)], model)
 
 
-@section("gpt2 124M in bf16 at 16 x 1024, beside PyTorch", 330)
-def large(check):
-    rows = [measure(check, t, ["compile", "max-autotune"], 25, 150) for t in check.trainers("gpt2:16x1024")]
-    return report_steps(rows, "gpt2:16x1024")
+add_large("gpt2", "gpt2:8x1024", "gpt2 124M in bf16 at 8 x 1024", ["eager", "compile", "max-autotune"])
+add_large("large", "gpt2:16x1024", "gpt2 124M in bf16 at 16 x 1024", ["compile", "max-autotune"])
+add_large("resnet50", "resnet50:256", "ResNet-50 in bf16 at 256 x 224 x 224", ["eager", "compile", "max-autotune"])
 
 
 @section("GPT-2 of 1.5 billion parameters in bf16: beside PyTorch, and at the batch that fits 80 GB", 450)
@@ -516,7 +520,7 @@ def xl(check):
 
 
 # What says most comes first: a run may end after any of them.
-FIRST = ["machine", "gpt2", "kernels", "losses"]
+FIRST = ["machine", "gpt2", "kernels", "losses", "resnet50"]
 ORDER = FIRST + [name for name in SECTIONS if name not in FIRST]
 
 

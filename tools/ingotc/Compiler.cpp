@@ -16,6 +16,7 @@
 #include "mlir/Remark/RemarkStreamer.h"
 #include "passes/Pipeline.h"
 #include "passes/Registration.h"
+#include "passes/cost/gpu/Timeline.h"
 #include "passes/targets/Passes.h"
 #include "passes/targets/host/BuildManifest.h"
 #include "passes/targets/host/Object.h"
@@ -119,6 +120,8 @@ public:
   int run(LinkInput &link, size_t index);
   /// Places everything, without writing anything. Returns the exit status.
   int plan();
+  /// Prints the predicted timeline of a step. Returns the exit status.
+  int printGpuPlan();
   /// All planned memory at its highest, after plan().
   int64_t getPeakBytes();
 
@@ -349,7 +352,22 @@ static bool takesPictures(const runtime::Manifest &manifest) {
   return false;
 }
 
+int Compiler::printGpuPlan() {
+  if (int status = plan())
+    return status;
+  if (!runPasses([&](OpPassManager &m) { target.addDevicePipeline(m); }))
+    return exitCode();
+  auto timeline = gpu_model::predictStep(*model.module);
+  if (!timeline)
+    throw runtime::usageError("--plan-gpu", "the model has no training step",
+                              "give it a loss");
+  llvm::outs() << describeTimeline(*timeline, options.gpu);
+  return 0;
+}
+
 int Compiler::run(LinkInput &link, size_t index) {
+  if (!options.gpu.empty())
+    return printGpuPlan();
   if (options.plan && options.output.empty() && options.emit == "exe") {
     if (int status = plan())
       return status;

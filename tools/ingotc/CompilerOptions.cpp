@@ -39,7 +39,8 @@ static constexpr Spelling kSpellings[] = {
     {"level", "-O", ""},
     {"machine", "--machine",
      "; measured: this one, measured once and kept; built-in: figures by the "
-     "CPU's features (INGOT_MACHINE, else measured for --arch native)"},
+     "CPU's features (INGOT_MACHINE, else measured for --arch native); for "
+     "cuda a100, b200, h100 or h200"},
     {"variants", "", ""},
 };
 
@@ -172,6 +173,11 @@ std::optional<CompilerOptions> ingot::parseCompilerOptions(int argc,
                  "kernels), llvm, obj, exe")
       ->check(
           CLI::IsMember({"onnx", "mlir", "exec", "ptx", "llvm", "obj", "exe"}));
+  app.add_option("--plan-gpu", options.gpu,
+                 "print the predicted timeline of a step on this GPU, for "
+                 "which it is planned: a100, b200, h100, h200, or the JSON "
+                 "file of its figures (docs/machine.md); writes nothing else")
+      ->excludes("--machine", "--plan", "--output", "--emit");
   app.add_flag("--print-pipeline", options.printPipeline,
                "print the command line of ingot-opt that repeats the compile "
                "up to placed steps, or with --emit mlir up to kernels");
@@ -195,6 +201,12 @@ std::optional<CompilerOptions> ingot::parseCompilerOptions(int argc,
     throw makeUsageError(error, "ingotc --help lists the options");
   }
   refuseEmptyValues(app);
+  if (!options.gpu.empty()) {
+    if (options.pipeline->target != "cuda")
+      throw usageError("--plan-gpu", "predicts steps on GPUs",
+                       "add --target cuda");
+    options.pipeline->machine = options.gpu;
+  }
   if (options.pipeline->target == "emulator")
     throw usageError("--target", "the emulator runs tests, not trainers",
                      "choose cpu or cuda");
@@ -223,8 +235,8 @@ std::optional<CompilerOptions> ingot::parseCompilerOptions(int argc,
                               "docs/cluster.md describes the file");
     options.plan = *read;
   }
-  if (!*fitOption && options.cluster.empty() && !options.printPipeline &&
-      options.output.empty())
+  if (!*fitOption && options.cluster.empty() && options.gpu.empty() &&
+      !options.printPipeline && options.output.empty())
     throw usageError("-o", "no file is named to write",
                      "name the trainer to write");
   if (options.output.find(':', options.output.rfind('/') + 1) !=

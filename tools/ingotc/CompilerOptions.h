@@ -36,6 +36,8 @@ struct CompilerOptions {
   /// The file of --plan, and the cluster in it that steps are planned for.
   std::string cluster;
   std::optional<Cluster> plan;
+  /// The GPU of --plan-gpu, by name or file.
+  std::string gpu;
   /// onnx, mlir, exec, ptx, llvm, obj, exe.
   std::string emit = "exe";
   /// Find the largest batch that takes no more.

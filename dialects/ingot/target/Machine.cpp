@@ -43,6 +43,19 @@ static constexpr Field kFields[] = {
     {"cache_bandwidth", &Machine::cacheBandwidth},
     {"cache_bytes", &Machine::cacheBytes},
     {"device_workspace_bytes", &Machine::deviceWorkspaceBytes},
+    {"multiprocessors", &Machine::multiprocessors},
+    {"memory_bytes", &Machine::memoryBytes},
+    {"latency_seconds", &Machine::latencySeconds},
+    {"matmul_tf32", &Machine::matmulTf32},
+    {"peak_f32", &Machine::peakF32},
+    {"peak_tf32", &Machine::peakTf32},
+    {"peak_bf16", &Machine::peakBf16},
+    {"tile_seconds", &Machine::tileSeconds},
+    {"attention_tile_seconds", &Machine::attentionTileSeconds},
+    {"attention_gradient_share", &Machine::attentionGradientShare},
+    {"attention_ordered_share", &Machine::attentionOrderedShare},
+    {"attention_softmax_share", &Machine::attentionSoftmaxShare},
+    {"sustained_share", &Machine::sustainedShare},
     {"launch_seconds", &Machine::launchSeconds},
     {"link_bandwidth", &Machine::linkBandwidth},
     {"link_seconds", &Machine::linkSeconds},
@@ -52,6 +65,19 @@ static const Field *findField(StringRef name) {
   const Field *field = llvm::find_if(
       kFields, [&](const Field &field) { return field.name == name; });
   return field == std::end(kFields) ? nullptr : field;
+}
+
+/// Returns what is wrong with the words on the origin of values; empty if
+/// nothing is.
+static std::string checkSources(const llvm::json::Value &value) {
+  const llvm::json::Object *sources = value.getAsObject();
+  if (!sources)
+    return "'sources' is not an object";
+  for (const auto &[key, text] : *sources)
+    if (!findField(key) || !text.getAsString())
+      return ("'sources' has no words on a field: '" + StringRef(key) + "'")
+          .str();
+  return "";
 }
 
 Machine Machine::of(ModuleOp module) {
@@ -72,20 +98,24 @@ llvm::Error Machine::readJson(StringRef text) {
     return llvm::createStringError("not a JSON object");
   for (const auto &[key, value] : *object) {
     StringRef name = key;
+    if (name == "sources") {
+      if (std::string problem = checkSources(value); !problem.empty())
+        return llvm::createStringError(problem);
+      continue;
+    }
     const Field *field = findField(name);
     if (!field)
       return llvm::createStringError("no field named '" + name + "'");
     std::optional<double> number = value.getAsNumber();
-    bool mayBeZero = name.starts_with("multiplies_") ||
-                     name.starts_with("tiles_") || name == "packs_halves" ||
-                     name == "device_workspace_bytes";
+    // Those of a CPU are 0 on a GPU, and the other way round.
+    bool mayBeZero = Machine().*field->value == 0;
     if (!number || *number < 0 || (*number == 0 && !mayBeZero))
       return llvm::createStringError("'" + name + "' is not a positive number");
-    constexpr double mostThreads = 1 << 16;
+    constexpr double mostThreads = 1 << 17;
     if (name == "threads" && (*number < 1 || *number > mostThreads ||
                               *number != std::floor(*number)))
       return llvm::createStringError(
-          "'threads' is not an integer from 1 to 65536");
+          "'threads' is not an integer from 1 to 131072");
     // Sizes are multiplied as 64-bit integers.
     constexpr double mostBytes = 1e15;
     if (name.ends_with("_bytes") && *number > mostBytes)

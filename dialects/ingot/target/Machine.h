@@ -43,6 +43,25 @@ struct Machine {
   /// Workspace in bytes within which a GPU's libraries choose algorithms; 0 on
   /// a CPU.
   double deviceWorkspaceBytes = 0;
+  /// What the model of a GPU needs besides (passes/cost/gpu); 0 on a CPU.
+  /// Multiprocessors, bytes of memory, and seconds from a load to its data.
+  double multiprocessors = 0, memoryBytes = 0, latencySeconds = 0;
+  /// Operations per second of f32 matmuls that are rounded to TF32.
+  double matmulTf32 = 0;
+  /// The rates of the data sheet, of which a step's utilization is a share.
+  double peakF32 = 0, peakTf32 = 0, peakBf16 = 0;
+  /// Seconds that an output tile of a matmul, and of attention, takes apart
+  /// from its operations.
+  double tileSeconds = 0, attentionTileSeconds = 0;
+  /// The throughput of attention's gradient as a share of attention's, and of
+  /// the gradient that sums in a fixed order as a share of the other one's.
+  double attentionGradientShare = 0, attentionOrderedShare = 0;
+  /// The clock of tensor cores in long runs, under the power limit, as a share
+  /// of that in short ones.
+  double sustainedShare = 0;
+  /// The part of attention's time with 128 columns that fewer columns do not
+  /// reduce.
+  double attentionSoftmaxShare = 0;
   /// Seconds to start a kernel or library call.
   double launchSeconds = 4e-6;
   /// The link between ranks: bytes per second, and latency in seconds per
@@ -52,11 +71,14 @@ struct Machine {
   /// Returns the machine of a module; the default one where it names none.
   static Machine of(mlir::ModuleOp module);
   /// Sets the fields that a JSON object has; unknown names and values that are
-  /// not positive numbers are errors.
+  /// not positive numbers are errors. `sources` says in words where the values
+  /// of fields are from.
   llvm::Error readJson(llvm::StringRef text);
   std::string toJson() const;
   mlir::DictionaryAttr toAttr(mlir::MLIRContext *context) const;
 
+  /// Returns whether this is a GPU of which the model of GPUs knows enough.
+  bool isGpu() const { return multiprocessors > 0; }
   double getRate(WorkKind kind, mlir::Type element) const;
   /// Returns the time to move `bytes`, from memory or from the caches.
   double getMoveSeconds(double bytes) const {

@@ -102,11 +102,17 @@ int64_t Target::getScratchBytes(Operation *op) const {
   return call ? getSupport(call).scratchBytes : 0;
 }
 
+StringRef Target::findMachine(StringRef) const { return ""; }
+
+void Target::addDevicePipeline(OpPassManager &) const {}
+
 std::string Target::refuseAttention(const AttentionQuery &) const { return ""; }
 
 int64_t Target::getAlignment() const { return INGOT_ALIGNMENT; }
 
 RowAlignment Target::getRowAlignment(Type) const { return {}; }
+
+LossChunks Target::getLossChunks(Type) const { return {}; }
 
 void Target::addLegalization(OpPassManager &, LegalizationPoint,
                              const LegalizationOptions &) const {}

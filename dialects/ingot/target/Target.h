@@ -69,6 +69,15 @@ struct RowAlignment {
   int64_t unit = 0, line = 0;
 };
 
+/// How losses over many rows are computed in chunks (--ingot-chunk-loss).
+struct LossChunks {
+  /// Whether only a memory budget is reason enough.
+  bool onlyForMemory = false;
+  /// The least number of rows of a chunk. On a CPU it depends on no machine:
+  /// chunks determine the order in which gradients are summed.
+  int64_t minRows = 256;
+};
+
 /// The points of the pipeline at which a target rewrites ops that its runtime
 /// does not support directly.
 enum class LegalizationPoint {
@@ -128,6 +137,9 @@ public:
   /// Returns the built-in figures of the architecture, for the number of
   /// threads of this machine if the target runs on it.
   virtual Machine describeMachine() const = 0;
+  /// Returns the JSON of a machine that the target knows by name
+  /// (docs/machine.md); empty if it does not.
+  virtual llvm::StringRef findMachine(llvm::StringRef name) const;
 
   //===--------------------------------------------------------------------===//
   // Library calls
@@ -157,6 +169,7 @@ public:
   /// applied to.
   virtual bool permutesFilters() const { return false; }
   virtual RowAlignment getRowAlignment(mlir::Type element) const;
+  virtual LossChunks getLossChunks(mlir::Type element) const;
 
   //===--------------------------------------------------------------------===//
   // Kernels
@@ -186,6 +199,9 @@ public:
   /// that of -O0 to -O3.
   virtual void addKernelPipeline(mlir::OpPassManager &manager,
                                  unsigned level) const = 0;
+  /// Adds the first of those passes: from placed steps to launches of device
+  /// functions that are still structured. None where kernels run on the host.
+  virtual void addDevicePipeline(mlir::OpPassManager &manager) const;
   /// Removes the GPU kernels from the module and compiles them.
   virtual llvm::Expected<DeviceCode>
   emitDeviceCode(mlir::ModuleOp module) const;

@@ -17,6 +17,8 @@
 #include "passes/targets/host/Object.h"
 #include "passes/targets/host/ScalarPasses.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace ingot;
 
@@ -46,28 +48,34 @@ HostProcessor CudaTarget::getHost() const {
   return llvm::cantFail(findProcessor("x86-64"));
 }
 
+namespace {
+/// A GPU's figures, from the folder `machines`.
+struct GpuMachine {
+  llvm::StringLiteral name, json;
+};
+} // namespace
+
+static constexpr GpuMachine kMachines[] = {
+#include "passes/targets/cuda/Machines.inc"
+};
+
+StringRef CudaTarget::findMachine(StringRef name) const {
+  for (const GpuMachine &machine : kMachines)
+    if (machine.name == name)
+      return machine.json;
+  return "";
+}
+
 Machine CudaTarget::describeMachine() const {
-  // The figures of an NVIDIA H100 SXM5, at about two thirds of its data sheet.
+  // The GPU of the architecture that training uses most.
+  unsigned number = 0;
+  getArch().drop_front(StringRef("sm_").size()).consumeInteger(10, number);
+  constexpr unsigned hopper = 90, blackwell = 100;
+  StringRef name = number < hopper      ? "a100"
+                   : number < blackwell ? "h100"
+                                        : "b200";
   Machine machine;
-  machine.vectorF32 = 4e12;
-  machine.vectorF64 = 2e12;
-  machine.matmulF32 = machine.convolutionF32 = 40e12;
-  machine.attentionF32 = 16e12;
-  machine.attentionBf16 = machine.attentionF16 = 200e12;
-  machine.matmulF64 = machine.convolutionF64 = 20e12;
-  machine.matmulBf16 = machine.matmulF16 = 600e12;
-  machine.convolutionBf16 = machine.convolutionF16 = 400e12;
-  machine.multipliesBf16 = machine.multipliesF16 = 1;
-  machine.memoryBandwidth = 2.5e12;
-  machine.cacheBandwidth = 6e12;
-  machine.cacheBytes = 50e6;
-  // The workspace that NVIDIA recommends for matmuls on its latest GPUs.
-  machine.deviceWorkspaceBytes = 32 << 20;
-  // 132 multiprocessors of 1024.
-  machine.threads = 1 << 17;
-  machine.launchSeconds = 3e-6;
-  machine.linkBandwidth = 300e9;
-  machine.linkSeconds = 10e-6;
+  llvm::cantFail(machine.readJson(findMachine(name)));
   return machine;
 }
 
@@ -252,6 +260,15 @@ RowAlignment CudaTarget::getRowAlignment(Type element) const {
   // Core Usage"), and a cache line.
   return isMultiplied ? RowAlignment{/*unit=*/16, /*line=*/128}
                       : RowAlignment();
+}
+
+LossChunks CudaTarget::getLossChunks(Type element) const {
+  // A chunk of r rows multiplies 6 r c k numbers for the logits and both
+  // gradients, and adds to an f32 sum of c x k.
+  constexpr double flops = 6, bytes = 8, mostShare = 0.1;
+  double rows = bytes * machine.getRate(WorkKind::Matmul, element) /
+                (flops * machine.memoryBandwidth * mostShare);
+  return {/*onlyForMemory=*/true, static_cast<int64_t>(std::ceil(rows))};
 }
 
 namespace {

@@ -21,12 +21,14 @@ public:
                                                         const Machine &machine);
 
   Machine describeMachine() const override;
+  llvm::StringRef findMachine(llvm::StringRef name) const override;
   LibrarySupport getSupport(LibraryCall call) const override;
   bool hasAttention(mlir::Type element) const override;
   std::string refuseAttention(const AttentionQuery &query) const override;
   bool prefersChannelsLast(LibraryCall call) const override;
   bool permutesFilters() const override { return true; }
   RowAlignment getRowAlignment(mlir::Type element) const override;
+  LossChunks getLossChunks(mlir::Type element) const override;
   const EpilogueLibrary *getEpilogueLibrary() const override;
   bool splitsReductions() const override { return true; }
   int64_t getStagingBlocks() const override;
@@ -34,6 +36,9 @@ public:
                        const LegalizationOptions &options) const override;
   void addKernelPipeline(mlir::OpPassManager &manager,
                          unsigned level) const override;
+  void addDevicePipeline(mlir::OpPassManager &manager) const override {
+    addDeviceFunctions(manager);
+  }
   llvm::Expected<DeviceCode>
   emitDeviceCode(mlir::ModuleOp module) const override;
   HostProcessor getHost() const override;

@@ -26,14 +26,30 @@
 
 // What the trainer is told, and the figures of the target.
 // STEPS: ingot.data_parallel
-// STEPS-SAME: ingot.machine = {{.*}}memory_bandwidth = 2.5{{0*}}e+12
+// STEPS-SAME: ingot.machine = {{.*}}memory_bandwidth = 2.86{{0*}}e+12
 // STEPS-SAME: ingot.precision = "bf16"
 
 // A file replaces some figures; without one, a module keeps its own.
-// FILE: memory_bandwidth = 2.5{{0*}}e+12
+// FILE: memory_bandwidth = 2.86{{0*}}e+12
 // FILE-SAME: threads = 3.0
 // KEPT: device_workspace_bytes = 0.0
 // KEPT-SAME: #ingot.target<"cuda">
 // WRONG: no field named 'thread'
 // NONE: cannot read
 module {}
+
+// Machines that the target knows by name; what an architecture is planned for
+// without one.
+// RUN: ingot-opt %s --ingot-attach-target="target=cuda machine=a100" | FileCheck %s --check-prefix=A100
+// RUN: ingot-opt %s --ingot-attach-target="target=cuda arch=sm_86" | FileCheck %s --check-prefix=A100
+// A100: multiprocessors = 1.08{{0*}}e+02
+// RUN: ingot-opt %s --ingot-attach-target="target=cuda machine=b200" | FileCheck %s --check-prefix=B200
+// RUN: ingot-opt %s --ingot-attach-target="target=cuda arch=sm_100" | FileCheck %s --check-prefix=B200
+// B200: multiprocessors = 1.48{{0*}}e+02
+// RUN: not ingot-opt %s --ingot-attach-target=machine=a100 2>&1 | FileCheck %s --check-prefix=CPUNAME
+// CPUNAME: cannot read
+// RUN: echo '{"threads": 3, "sources": {"threads": "counted"}}' > %t.sources.json
+// RUN: ingot-opt %s --ingot-attach-target="target=cuda machine=%t.sources.json" | FileCheck %s --check-prefix=FILE
+// RUN: echo '{"sources": {"speed": "guessed"}}' > %t.unknown.json
+// RUN: not ingot-opt %s --ingot-attach-target=machine=%t.unknown.json 2>&1 | FileCheck %s --check-prefix=SOURCE
+// SOURCE: 'sources' has no words on a field: 'speed'

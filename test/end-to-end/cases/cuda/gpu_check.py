@@ -2,6 +2,7 @@
 """What tools/gpu-check takes along to a machine with a GPU, and what it makes of what it
 finds, on fakes (fakes.py)."""
 
+import ast
 import importlib
 import importlib.util
 import json
@@ -10,8 +11,39 @@ import shutil
 import sqlite3
 import sys
 
+import numpy as np
 from fakes import trainer
 from harness import ROOT, case, check
+
+SCRIPTS = ["check.py", "drawing.py", "timeline.py"]
+
+
+@case("cuda gpu-check takes along what its scripts import")
+def scripts(ingot):
+    tree = ast.parse((ROOT / "test/gpu/build.py").read_text())
+    named = {target.id: node.value for node in tree.body if isinstance(node, ast.Assign) for target in node.targets}
+    taken = [ROOT / path for path in ast.literal_eval(named["SCRIPTS"])]
+    check([path.name for path in taken if path.parent.name == "gpu"] == SCRIPTS, f"{taken}")
+    names = {path.stem for path in taken}
+    for path in taken:
+        for node in ast.walk(ast.parse(path.read_text())):
+            modules = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            modules += [node.module] if isinstance(node, ast.ImportFrom) else []
+            for module in modules:
+                is_here = (path.parent / f"{module}.py").exists()
+                check(not is_here or module in names, f"{path.name} imports {module}")
+
+
+@case("cuda gpu-check draws pictures where they are used")
+def drawn(ingot):
+    sys.path.insert(0, str(ROOT / "test/gpu"))
+    path = ingot.path("data") / "pictures.npz"
+    importlib.import_module("drawing").draw_data(str(path), [3, 3, 8, 8], 10)
+    with np.load(path) as arrays:
+        x, labels = arrays["x"], arrays["labels"]
+    check(x.shape == (3, 3, 8, 8) and x.dtype == np.float32 and abs(x).max() <= 1, f"{x.shape} {x.dtype}")
+    check(x.std() > 0.5 and not np.array_equal(x[0], x[1]), "pictures are alike")
+    check(labels.shape == (3,) and labels.dtype == np.int64 and set(labels) <= set(range(10)), f"{labels}")
 
 
 @case("cuda tests of kernels for a machine with a GPU")
@@ -77,7 +109,7 @@ def timeline(ingot):
 def gpu_check(ingot):
     mlp, program, env = trainer(ingot)
     folder = ingot.path("plan.json").parent
-    for path in (ROOT / "test/gpu/check.py", ROOT / "test/gpu/timeline.py", program, mlp.data):
+    for path in (*(ROOT / "test/gpu" / name for name in SCRIPTS), program, mlp.data):
         shutil.copy(path, folder)
     shutil.copytree(f"{program}.libs", folder / f"{program.name}.libs")
     entry = {
@@ -106,8 +138,8 @@ def prepare(ingot, *trainers):
     """A folder as tools/gpu-check makes it, without kernel tests."""
     folder = ingot.path("gpu")
     folder.mkdir()
-    for path in (ROOT / "test/gpu/check.py", ROOT / "test/gpu/timeline.py"):
-        shutil.copy(path, folder)
+    for name in SCRIPTS:
+        shutil.copy(ROOT / "test/gpu" / name, folder)
     plan = {"commit": "x", "arch": "sm_90", "steps": 4, "trainers": list(trainers)}
     (folder / "plan.json").write_text(json.dumps(plan))
     return folder

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kernels for GPUs, and calls of CUDA's libraries, on fakes (fakes.py)."""
 
+import importlib
 import json
 import os
 import re
@@ -16,6 +17,7 @@ from fakes import recorded, trainer
 from harness import EXPORTED, ROOT, Skip, case, check, golden
 
 GOLDENS = ["mlp", "cnn", "segmentation", "multilabel"]
+LIMITS = json.loads((ROOT / "test/gpu/model/kernels.json").read_text())["limits"]
 GRAPH_CALLS_OF_RECORDING = ("cuStreamBeginCapture", "cuStreamEndCapture")
 
 
@@ -57,9 +59,55 @@ def kernels_assemble(ingot):
             registers = [int(n) for n in re.findall(r"registers: +'?(\d+)", text)]
             what = f"{model.parent.name} {arch} {precision}"
             check(kernels > 0 and len(registers) == kernels, f"{what}: {len(registers)} of {kernels} assembled")
-            # 256 threads a block, 65,536 registers in all.
-            check(max(registers) <= 255, f"{what}: {max(registers)} registers")
+            # Of 65,536; with 256 threads a block, two blocks have room on a multiprocessor.
+            check(max(registers) <= LIMITS["registers"], f"{what}: {max(registers)} registers")
             check("Spills" not in text, f"{what}: a kernel spills")
+
+
+@case("cuda machine code stays within limits")
+def machine_code(ingot):
+    sys.path.insert(0, str(ROOT / "tools/scripts"))
+    device_code = importlib.import_module("device_code")
+    if not device_code.find_tool("ptxas") or not device_code.find_tool("nvdisasm"):
+        raise Skip("no ptxas, or no nvdisasm")
+    script = [sys.executable, ROOT / "tools/scripts/device_code.py", "--bin", ingot.bin, "--check"]
+    models = [
+        f"{ROOT}/docs/examples/bytes/bytes.onnx:--loss=cross-entropy:--batch=8:--precision=bf16",
+        f"{ROOT}/docs/examples/digits/digits.onnx:--loss=cross-entropy:--batch=32",
+    ]
+    result = ingot.run([*script, *models, "--arch", "sm_80", "sm_90"], timeout=400)
+    check(result.status == 0, result.err[-500:])
+    # Each limit is one that code can be beyond.
+    figures = {name: limit * 2 + 1 for name, limit in LIMITS.items()}
+    figures |= {"least_blocks": 0, "wide_share": 0}
+    found = list(device_code.judge("x", figures, LIMITS))
+    check(len(found) == len(LIMITS), f"{found}")
+
+
+# Instructions as nvdisasm writes them: a loop that adds elements of 16 bytes at positions that another load gives.
+DISASSEMBLY = """
+//--------------------- .text.gathers --------------------------
+	.section	.text.gathers,"ax",@progbits
+        /*0000*/                   LDC R1, c[0x0][0x28] ;
+        /*0010*/                   LDG.E R2, desc[UR4][R4.64] ;
+        /*0020*/                   IMAD.WIDE R6, R2, 0x10, R8 ;
+        /*0030*/                   LDG.E.128 R12, desc[UR4][R6.64] ;
+        /*0040*/                   FADD R12, R12, R13 ;
+        /*0050*/                   STG.E.U16 desc[UR4][R4.64], R12 ;
+        /*0060*/               @P0 BRA 0x10 ;
+        /*0070*/                   EXIT ;
+"""
+
+
+@case("cuda machine code is read as it is")
+def reading_machine_code(ingot):
+    sys.path.insert(0, str(ROOT / "tools/scripts"))
+    device_code = importlib.import_module("device_code")
+    functions = device_code.disassemble(DISASSEMBLY)
+    check(list(functions) == ["gathers"] and len(functions["gathers"]) == 8, f"{functions}")
+    figures = device_code.analyse(functions["gathers"])
+    check(figures["bytes"] == 22 and figures["wide"] == 16 and figures["chain"] == 2, f"{figures}")
+    check(abs(figures["per_byte"] - 6 / 22) < 1e-9, f"{figures}")
 
 
 # Says that a kernel spills, unless it may have a multiprocessor to itself.

@@ -115,9 +115,9 @@ def machines(ingot):
     """Counts are integers, and what is multiplied is bounded."""
     path = ingot.path("machine.json")
     for field, value, words in (
-        ("threads", "1e-308", "an integer from 1 to 65536"),
-        ("threads", "1e300", "an integer from 1 to 65536"),
-        ("threads", "1.5", "an integer from 1 to 65536"),
+        ("threads", "1e-308", "an integer from 1 to 131072"),
+        ("threads", "1e300", "an integer from 1 to 131072"),
+        ("threads", "1.5", "an integer from 1 to 131072"),
         ("cache_bytes", "1e300", "above 1e15"),
         ("device_workspace_bytes", "9223372036854775808", "above 1e15"),
     ):

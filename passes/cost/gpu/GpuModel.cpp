@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "passes/cost/gpu/GpuModel.h"
+
+#include <cmath>
+#include <limits>
+
+using namespace ingot;
+using namespace ingot::gpu_model;
+
+llvm::StringRef gpu_model::getName(Limit limit) {
+  switch (limit) {
+  case Limit::Launch:
+    return "launch";
+  case Limit::Compute:
+    return "compute";
+  case Limit::Memory:
+    return "memory";
+  case Limit::Cache:
+    return "cache";
+  case Limit::Latency:
+    return "latency";
+  }
+  llvm_unreachable("all limits have names");
+}
+
+/// Returns the larger of the compute time and the time of the traffic, plus a
+/// launch.
+NodeTime GpuModel::finish(double computeSeconds, Limit limit,
+                          Traffic traffic) const {
+  NodeTime time;
+  double longest = 0;
+  auto take = [&](double seconds, Limit kind) {
+    if (seconds <= longest)
+      return;
+    longest = seconds;
+    time.limit = kind;
+  };
+  take(computeSeconds, limit);
+  take(traffic.cache / machine.cacheBandwidth, Limit::Cache);
+  take(traffic.memory / machine.memoryBandwidth, Limit::Memory);
+  if (longest < machine.launchSeconds)
+    time.limit = Limit::Launch;
+  time.seconds = machine.launchSeconds + longest;
+  return time;
+}
+
+//===----------------------------------------------------------------------===//
+// Matmuls and convolutions
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A tile of the result that one block computes, and its rate as a share of
+/// that of the largest one: smaller tiles read more operands per operation.
+struct Tile {
+  double m, n, share;
+};
+} // namespace
+
+static constexpr Tile kTiles[] = {
+    {256, 128, 1.0}, {128, 256, 1.0}, {128, 192, 0.97}, {128, 128, 0.92},
+    {128, 64, 0.75}, {64, 128, 0.75}, {64, 64, 0.55},
+};
+
+/// Parts of the inner dimension that different blocks sum.
+static constexpr double kSplits[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32};
+/// A part has at least as many columns.
+static constexpr double kLeastDepth = 256;
+/// What a further tile of the same multiprocessor costs of `tile_seconds`: the
+/// next tile's operands are loaded while the last one's result is written.
+static constexpr double kNextTile = 0.25;
+
+static double divideUp(double a, double b) { return std::ceil(a / b); }
+
+static double getElementBytes(int32_t type) {
+  return type == INGOT_F64 ? 8 : type == INGOT_F32 ? 4 : 2;
+}
+
+double GpuModel::getTileSeconds(const Matmul &matmul, double rate) const {
+  double perMultiprocessor = rate * clock / machine.multiprocessors;
+  double best = std::numeric_limits<double>::infinity();
+  for (const Tile &tile : kTiles)
+    for (double splits : kSplits) {
+      if (splits > 1 && matmul.k < splits * kLeastDepth)
+        break;
+      double tiles = matmul.batch * divideUp(matmul.m, tile.m) *
+                     divideUp(matmul.n, tile.n) * splits;
+      double waves = divideUp(tiles, machine.multiprocessors);
+      double seconds = waves * 2 * tile.m * tile.n *
+                           divideUp(matmul.k, splits) /
+                           (perMultiprocessor * tile.share) +
+                       machine.tileSeconds * (1 + kNextTile * (waves - 1));
+      // Partial sums are written and read again.
+      if (splits > 1)
+        seconds += 2 * 4 * splits * matmul.batch * matmul.m * matmul.n /
+                   machine.cacheBandwidth;
+      best = std::min(best, seconds);
+    }
+  return best;
+}
+
+static double getMatmulRate(const Machine &machine, int32_t type, bool isTf32) {
+  switch (type) {
+  case INGOT_F64:
+    return machine.matmulF64;
+  case INGOT_BF16:
+    return machine.matmulBf16;
+  case INGOT_F16:
+    return machine.matmulF16;
+  default:
+    return isTf32 ? machine.matmulTf32 : machine.matmulF32;
+  }
+}
+
+NodeTime GpuModel::getMatmul(const Matmul &matmul, Traffic traffic) const {
+  double rate = getMatmulRate(machine, matmul.type, matmul.isTf32);
+  // Rows that do not begin at 16 bytes are loaded in pieces (cuBLAS, "Tensor
+  // Core Usage"); the factor is an estimate.
+  double unit = 16 / getElementBytes(matmul.type);
+  bool isAligned =
+      std::fmod(matmul.n, unit) == 0 && std::fmod(matmul.k, unit) == 0;
+  constexpr double unalignedShare = 0.5;
+  if (!isAligned && matmul.type != INGOT_F64)
+    rate *= unalignedShare;
+  NodeTime time = finish(getTileSeconds(matmul, rate), Limit::Compute, traffic);
+  time.flops = 2 * matmul.batch * matmul.m * matmul.n * matmul.k;
+  return time;
+}
+
+NodeTime GpuModel::getConvolution(const ingot_conv_desc &desc,
+                                  ConvolutionPart part, Traffic traffic) const {
+  auto multiply = [&](const int64_t *sizes) {
+    double product = 1;
+    for (int64_t i = 0; i < desc.spatial_rank; ++i)
+      product *= static_cast<double>(sizes[i]);
+    return product;
+  };
+  auto groups = static_cast<double>(desc.groups);
+  double in = static_cast<double>(desc.in_channels) / groups,
+         out = static_cast<double>(desc.out_channels) / groups,
+         taps = multiply(desc.kernel);
+  double inputs = static_cast<double>(desc.batch) * multiply(desc.in),
+         outputs = static_cast<double>(desc.batch) * multiply(desc.out);
+  // Tensor cores take 8 channels at least.
+  constexpr double leastChannels = 8;
+  double paddedIn = std::max(in, leastChannels);
+  Matmul matmul;
+  matmul.batch = groups;
+  matmul.type = desc.type;
+  matmul.isTf32 = desc.math == INGOT_MATH_TF32;
+  switch (part) {
+  case ConvolutionPart::Forward:
+    matmul.m = outputs;
+    matmul.n = out;
+    matmul.k = paddedIn * taps;
+    break;
+  case ConvolutionPart::InputGradient:
+    // With a stride, an element of the input is in fewer windows.
+    matmul.m = inputs;
+    matmul.n = paddedIn;
+    matmul.k = std::max(1.0, out * taps / multiply(desc.stride));
+    break;
+  case ConvolutionPart::FilterGradient:
+    matmul.m = out;
+    matmul.n = paddedIn * taps;
+    matmul.k = outputs;
+    break;
+  }
+  double rate = desc.type == INGOT_F64    ? machine.convolutionF64
+                : desc.type == INGOT_BF16 ? machine.convolutionBf16
+                : desc.type == INGOT_F16  ? machine.convolutionF16
+                : matmul.isTf32           ? machine.convolutionBf16 / 2
+                                          : machine.convolutionF32;
+  NodeTime time = finish(getTileSeconds(matmul, rate), Limit::Compute, traffic);
+  time.flops = 2 * outputs * groups * out * in * taps;
+  return time;
+}
+
+//===----------------------------------------------------------------------===//
+// Attention
+//===----------------------------------------------------------------------===//
+
+NodeTime GpuModel::getAttention(const Attention &attention,
+                                Traffic traffic) const {
+  // A block computes a tile of queries, a tile of keys after the other.
+  constexpr double side = 128;
+  double tiles = divideUp(attention.queries, side);
+  double keyTiles = divideUp(attention.keys, side);
+  double pairs = tiles * keyTiles;
+  if (attention.isCausal)
+    pairs = tiles * (std::min(tiles, keyTiles) + 1) / 2;
+  double heads = attention.batch * attention.heads;
+  // The rate is that of heads of 128 columns.
+  constexpr double columns = 128;
+  double share = (attention.size + attention.valueSize) / (2 * columns);
+  double perPair = 4 * side * side * columns *
+                   (machine.attentionSoftmaxShare +
+                    (1 - machine.attentionSoftmaxShare) * share);
+  double rate = clock * (attention.type == INGOT_F16 ? machine.attentionF16
+                                                     : machine.attentionBf16);
+  double perTile = machine.attentionTileSeconds;
+  double flops = attention.isCausal ? 0.5 : 1.0;
+  flops *= 2 * heads * attention.queries * attention.keys *
+           (attention.size + attention.valueSize);
+  if (attention.isGradient) {
+    // Five matmuls in place of two; the result of a tile is summed in memory.
+    constexpr double gradientFlops = 2.5, gradientTile = 3.2;
+    perPair *= gradientFlops;
+    flops *= gradientFlops;
+    perTile *= gradientTile;
+    rate *= machine.attentionGradientShare;
+    if (attention.isOrdered)
+      rate *= machine.attentionOrderedShare;
+  }
+  double seconds = heads * pairs * perPair / rate +
+                   heads * tiles * perTile / machine.multiprocessors;
+  NodeTime time = finish(seconds, Limit::Compute, traffic);
+  time.flops = flops;
+  return time;
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels and exchanges
+//===----------------------------------------------------------------------===//
+
+NodeTime GpuModel::getKernel(const KernelWork &work, Traffic traffic) const {
+  // The threads of a multiprocessor that registers leave room for, and its
+  // shared memory.
+  constexpr double threads = 1024, shared = 200e3;
+  double resident = std::max(1.0, std::floor(threads / work.threadsPerBlock));
+  if (work.sharedBytes > 0)
+    resident = std::max(
+        1.0, std::min(resident, std::floor(shared / work.sharedBytes)));
+  double waves = divideUp(work.blocks, resident * machine.multiprocessors);
+  // A few multiprocessors, or few threads on each, do not reach the rate.
+  double all = work.blocks * work.threadsPerBlock;
+  constexpr double enough = 512;
+  double busy = std::min(1.0, all / (machine.multiprocessors * enough));
+  double issue = all * work.instructions / (machine.vectorF32 * busy);
+  double latency = waves * work.waits * machine.latencySeconds;
+  return issue >= latency ? finish(issue, Limit::Compute, traffic)
+                          : finish(latency, Limit::Latency, traffic);
+}
+
+NodeTime GpuModel::getExchange(double bytes) const {
+  NodeTime time;
+  // The limit of rings for many ranks: each byte leaves a rank twice.
+  time.seconds = machine.linkSeconds + 2 * bytes / machine.linkBandwidth;
+  time.limit = Limit::Memory;
+  return time;
+}
+
+double GpuModel::getPeak(int32_t type, bool isTf32) const {
+  if (type == INGOT_BF16 || type == INGOT_F16)
+    return machine.peakBf16;
+  return isTf32 ? machine.peakTf32 : machine.peakF32;
+}

@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "passes/cost/gpu/Timeline.h"
+
+#include "dialects/ingot/builders/Builders.h"
+#include "dialects/ingot/ir/Diagnostics.h"
+#include "dialects/ingot/target/Target.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "passes/cost/gpu/CacheModel.h"
+#include "passes/cost/gpu/KernelWork.h"
+#include "runtime/abi/Table.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace ingot;
+using namespace ingot::gpu_model;
+
+namespace {
+
+/// Plays the calls of steps in order.
+class Player {
+public:
+  explicit Player(const Machine &machine)
+      : model(machine), cache(machine.cacheBytes) {}
+
+  void play(exec::StepOp step) {
+    for (auto call : step.getBody().front().getOps<exec::AbiCall>())
+      switch (call.getAbiEntry().phase) {
+      case abi::Phase::Start:
+        begin(call);
+        break;
+      case abi::Phase::Wait:
+        now = std::max(now, linkFree);
+        break;
+      case abi::Phase::None:
+        run(call);
+      }
+  }
+
+  Timeline take() {
+    timeline.seconds = std::max(now, linkFree);
+    return std::move(timeline);
+  }
+
+private:
+  struct Place {
+    int64_t begin, end;
+    double bytes;
+  };
+  /// Returns where a buffer is, with the spaces one after the other.
+  static Place findPlace(Value buffer);
+  void begin(exec::AbiCall call);
+  void run(exec::AbiCall call);
+  NodeTime getTime(exec::AbiCall call, Traffic &traffic);
+  NodeTime launch(exec::LaunchGridOp call, Traffic &traffic);
+  /// Returns what a call moves that reads and writes its buffers once.
+  Traffic moveAll(exec::AbiCall call);
+  void addRead(Value buffer, double passes, Traffic &traffic);
+  void addWrite(Value buffer, Traffic &traffic);
+  Node &add(exec::AbiCall call);
+
+  SymbolTableCollection tables;
+  GpuModel model;
+  CacheModel cache;
+  Timeline timeline;
+  double now = 0, linkFree = 0;
+  /// The work of functions that were counted.
+  DenseMap<Operation *, FunctionWork> counted;
+};
+
+} // namespace
+
+static double countBytes(Value buffer) {
+  auto type = cast<MemRefType>(buffer.getType());
+  return static_cast<double>(type.getNumElements()) *
+         llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+}
+
+Player::Place Player::findPlace(Value buffer) {
+  auto op = buffer.getDefiningOp<exec::BufferOp>();
+  // No space is as large.
+  constexpr int64_t space = int64_t(1) << 50;
+  int64_t begin = static_cast<int64_t>(op.getOffset()) +
+                  space * static_cast<int64_t>(op.getSpace());
+  double bytes = countBytes(buffer);
+  return {begin, begin + static_cast<int64_t>(bytes), bytes};
+}
+
+void Player::addRead(Value buffer, double passes, Traffic &traffic) {
+  Place place = findPlace(buffer);
+  double first = std::min(1.0, passes) * place.bytes;
+  double hits = cache.countHits(place.begin, place.end);
+  double inCache = place.bytes > 0 ? hits / place.bytes : 0;
+  traffic.cache += passes * place.bytes;
+  traffic.memory += first * (1 - inCache);
+  // Blocks come back to what they read when others have read as much.
+  double again = std::max(0.0, passes - 1) * place.bytes;
+  if (place.bytes > model.getMachine().cacheBytes)
+    traffic.memory += again;
+  cache.use(place.begin, place.end);
+}
+
+void Player::addWrite(Value buffer, Traffic &traffic) {
+  Place place = findPlace(buffer);
+  traffic.cache += place.bytes;
+  traffic.memory += place.bytes;
+  cache.use(place.begin, place.end);
+}
+
+Traffic Player::moveAll(exec::AbiCall call) {
+  Traffic traffic;
+  auto effects = cast<MemoryEffectOpInterface>(call.getOperation());
+  // Scratch memory is small, or stays in the cache.
+  SmallPtrSet<Value, 8> seen;
+  for (Value buffer : call->getOperands()) {
+    auto type = cast<MemRefType>(buffer.getType());
+    bool isScratch = type.getRank() == 1 && type.getElementType().isInteger(8);
+    if (isScratch || !buffer.getDefiningOp<exec::BufferOp>() ||
+        !seen.insert(buffer).second)
+      continue;
+    SmallVector<MemoryEffects::EffectInstance> found;
+    effects.getEffectsOnValue(buffer, found);
+    for (const MemoryEffects::EffectInstance &effect : found)
+      if (isa<MemoryEffects::Read>(effect.getEffect()))
+        addRead(buffer, /*passes=*/1, traffic);
+      else if (isa<MemoryEffects::Write>(effect.getEffect()))
+        addWrite(buffer, traffic);
+  }
+  return traffic;
+}
+
+NodeTime Player::launch(exec::LaunchGridOp call, Traffic &traffic) {
+  auto function = tables.lookupNearestSymbolFrom<gpu::GPUFuncOp>(
+      call, call.getKernelAttr());
+  if (!function) {
+    traffic = moveAll(call);
+    return model.getKernel(KernelWork(), traffic);
+  }
+  auto [entry, isNew] = counted.try_emplace(function);
+  FunctionWork &work = entry->second;
+  if (isNew)
+    work = countWork(function, static_cast<int64_t>(call.getGrid()),
+                     static_cast<int64_t>(call.getBlock()),
+                     static_cast<int64_t>(call.getShared()));
+  for (auto [number, buffer] : llvm::enumerate(call.getInputs()))
+    addRead(buffer, work.passes[number], traffic);
+  for (Value buffer : call.getOutputs())
+    addWrite(buffer, traffic);
+  return model.getKernel(work.kernel, traffic);
+}
+
+static Attention describe(const ingot_attention_desc &desc, bool isGradient) {
+  Attention attention;
+  attention.batch = static_cast<double>(desc.batch);
+  attention.heads = static_cast<double>(desc.heads);
+  attention.queries = static_cast<double>(desc.queries);
+  attention.keys = static_cast<double>(desc.keys);
+  attention.size = static_cast<double>(desc.size);
+  attention.valueSize = static_cast<double>(desc.value_size);
+  attention.isCausal = desc.right == 0;
+  attention.isGradient = isGradient;
+  // Trainers sum in a fixed order unless they are told otherwise when they run.
+  attention.isOrdered = isGradient;
+  attention.type = desc.type;
+  return attention;
+}
+
+static Matmul describe(const ingot_matmul_desc &desc) {
+  return {static_cast<double>(desc.batch),
+          static_cast<double>(desc.m),
+          static_cast<double>(desc.n),
+          static_cast<double>(desc.k),
+          desc.a_type,
+          desc.math == INGOT_MATH_TF32};
+}
+
+NodeTime Player::getTime(exec::AbiCall call, Traffic &traffic) {
+  auto multiply = [&](const ingot_matmul_desc &desc) {
+    Matmul matmul = describe(desc);
+    timeline.peak =
+        std::max(timeline.peak, model.getPeak(matmul.type, matmul.isTf32));
+    return model.getMatmul(matmul, traffic);
+  };
+  if (auto grid = dyn_cast<exec::LaunchGridOp>(call.getOperation()))
+    return launch(grid, traffic);
+  traffic = moveAll(call);
+  exec::Descriptor descriptor = call.getDescriptor(/*index=*/0);
+  StringRef entry = call.getAbiEntry().symbol;
+  std::optional<NodeTime> time;
+  descriptor.match<ingot_matmul_desc, ingot_conv_desc, ingot_attention_desc>(
+      [&](const auto &desc) {
+        using Desc = std::decay_t<decltype(desc)>;
+        if constexpr (std::is_same_v<Desc, ingot_matmul_desc>) {
+          time = multiply(desc);
+        } else if constexpr (std::is_same_v<Desc, ingot_conv_desc>) {
+          auto part =
+              entry.ends_with("input_grad")    ? ConvolutionPart::InputGradient
+              : entry.ends_with("filter_grad") ? ConvolutionPart::FilterGradient
+                                               : ConvolutionPart::Forward;
+          time = model.getConvolution(desc, part, traffic);
+          timeline.peak =
+              std::max(timeline.peak,
+                       model.getPeak(desc.type, desc.math == INGOT_MATH_TF32));
+        } else {
+          time = model.getAttention(describe(desc, entry.ends_with("_grad")),
+                                    traffic);
+        }
+      });
+  if (auto product =
+          dyn_cast<exec::MatmulEpilogueGridOp>(call.getOperation())) {
+    time = multiply(product.getDesc().getDescriptor().get<ingot_matmul_desc>());
+  }
+  return time ? *time : model.getKernel(KernelWork(), traffic);
+}
+
+Node &Player::add(exec::AbiCall call) {
+  Node &node = timeline.nodes.emplace_back();
+  SmallVector<std::string> names = nodeNames(call->getLoc());
+  node.name = names.empty() ? std::string("-") : names.back();
+  node.kind = call.getAbiEntry().kind;
+  return node;
+}
+
+void Player::run(exec::AbiCall call) {
+  Traffic traffic;
+  NodeTime time = getTime(call, traffic);
+  Node &node = add(call);
+  node.start = now;
+  node.time = time;
+  node.traffic = traffic;
+  now += time.seconds;
+  timeline.flops += time.flops;
+}
+
+void Player::begin(exec::AbiCall call) {
+  Node &node = add(call);
+  node.start = std::max(now, linkFree);
+  node.time = model.getExchange(static_cast<double>(call.getCallBytes()));
+  linkFree = node.start + node.time.seconds;
+}
+
+std::optional<Timeline> gpu_model::predictStep(ModuleOp module) {
+  std::unique_ptr<const Target> target = Target::of(module);
+  exec::StepOp step, micro;
+  for (auto function : module.getOps<exec::StepOp>()) {
+    if (!step && function.getSymName().starts_with(kTrainStepName))
+      step = function;
+    if (!micro && function.getSymName().starts_with(kAccumulateStepName))
+      micro = function;
+  }
+  if (!step)
+    return std::nullopt;
+  auto count = module->getAttrOfType<IntegerAttr>(kGradAccumulationAttr);
+  int64_t parts = count ? count.getInt() : 1;
+  Player player(target->getMachine());
+  for (int64_t i = 1; micro && i < parts; ++i)
+    player.play(micro);
+  player.play(step);
+  Timeline timeline = player.take();
+  if (auto memory = step.getMemoryAttr())
+    timeline.memoryBytes = memory.getPeak();
+  auto batch = module->getAttrOfType<IntegerAttr>(kBatchAttr);
+  timeline.samples = (batch ? batch.getInt() : 1) * parts;
+  // Indices are tokens.
+  for (auto input : step.getInputs().getAsRange<exec::ValueAttr>())
+    if (input.getKind() == "data" && input.getType().getRank() > 1 &&
+        input.getType().getElementType().isInteger()) {
+      timeline.tokens = input.getType().getNumElements() * parts;
+      break;
+    }
+  return timeline;
+}
+
+//===----------------------------------------------------------------------===//
+// Text
+//===----------------------------------------------------------------------===//
+
+std::string gpu_model::describeTimeline(const Timeline &timeline,
+                                        StringRef machine) {
+  constexpr double micro = 1e6, milli = 1e3, mega = 1e-6;
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << "   start us      time us  kind         limit          MB   GFLOP  "
+        "node\n";
+  struct Sum {
+    int64_t nodes = 0;
+    double seconds = 0, bytes = 0, flops = 0;
+  };
+  llvm::MapVector<StringRef, Sum> sums;
+  double bytes = 0;
+  for (const Node &node : timeline.nodes) {
+    os << llvm::formatv(
+        "{0,11:f1}  {1,11:f1}  {2,-11}  {3,-8}  {4,8:f2}  {5,6:f1}  {6}\n",
+        node.start * micro, node.time.seconds * micro, node.kind,
+        getName(node.time.limit), node.traffic.memory * mega,
+        node.time.flops * 1e-9, node.name);
+    Sum &sum = sums[node.kind];
+    ++sum.nodes;
+    sum.seconds += node.time.seconds;
+    sum.bytes += node.traffic.memory;
+    sum.flops += node.time.flops;
+    bytes += node.traffic.memory;
+  }
+  os << "\nkind         nodes        ms  share        MB     TFLOP\n";
+  for (const auto &[kind, sum] : sums)
+    os << llvm::formatv(
+        "{0,-11}  {1,5}  {2,8:f3}  {3,5:f1}  {4,8:f1}  {5,8:f3}\n", kind,
+        sum.nodes, sum.seconds * milli, 100 * sum.seconds / timeline.seconds,
+        sum.bytes * mega, sum.flops * 1e-12);
+  os << llvm::formatv(
+      "\nstep on {0}: {1:f3} ms, {2} nodes, {3:f1} MB of memory "
+      "traffic, {4} bytes planned\n",
+      machine, timeline.seconds * milli, timeline.nodes.size(), bytes * mega,
+      timeline.memoryBytes);
+  if (timeline.tokens > 0)
+    os << llvm::formatv("{0:f0} tokens/s",
+                        static_cast<double>(timeline.tokens) /
+                            timeline.seconds);
+  else
+    os << llvm::formatv("{0:f1} samples/s",
+                        static_cast<double>(timeline.samples) /
+                            timeline.seconds);
+  if (timeline.peak > 0)
+    os << llvm::formatv(", {0:f1} % of the peak rate (MFU)",
+                        100 * timeline.flops / timeline.seconds /
+                            timeline.peak);
+  os << "\n";
+  return text;
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// The nodes of a training step on a GPU, one after the other, with predicted
+// times.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_PASSES_COST_GPU_TIMELINE_H
+#define INGOT_PASSES_COST_GPU_TIMELINE_H
+
+#include "dialects/exec/Exec.h"
+#include "passes/cost/gpu/GpuModel.h"
+
+namespace ingot::gpu_model {
+
+struct Node {
+  std::string name;
+  /// As of entry points: kernel, matmul, convolution, attention, copy, ...
+  llvm::StringRef kind;
+  double start = 0;
+  NodeTime time;
+  Traffic traffic;
+};
+
+/// One training step: nodes of one stream in order, and exchanges beside it.
+struct Timeline {
+  std::vector<Node> nodes;
+  double seconds = 0, flops = 0, peak = 0;
+  int64_t memoryBytes = 0, samples = 1, tokens = 0;
+};
+
+/// Predicts the training step of a module whose kernels are GPU functions; of
+/// all micro-batches of it. Nothing if the module has no training step.
+std::optional<Timeline> predictStep(mlir::ModuleOp module);
+
+/// Returns the timeline as text: a line for each node, then sums by kind and
+/// the figures of the step.
+std::string describeTimeline(const Timeline &timeline, llvm::StringRef machine);
+
+} // namespace ingot::gpu_model
+
+#endif // INGOT_PASSES_COST_GPU_TIMELINE_H

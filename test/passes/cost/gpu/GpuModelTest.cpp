@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// The model of GPUs: waves of tiles and blocks, what is in the cache, what the
+// loops of a kernel do, and the timeline of a step.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/ingot/target/Target.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Parser/Parser.h"
+#include "passes/Registration.h"
+#include "passes/cost/gpu/CacheModel.h"
+#include "passes/cost/gpu/KernelWork.h"
+#include "passes/cost/gpu/Timeline.h"
+#include "gtest/gtest.h"
+
+using namespace mlir;
+using namespace ingot;
+using namespace ingot::gpu_model;
+
+namespace {
+
+Machine getMachine(llvm::StringRef name) {
+  registerIngotTargets();
+  auto target = llvm::cantFail(Target::get({"cuda", "", MathMode::Exact}));
+  Machine machine;
+  llvm::cantFail(machine.readJson(target->findMachine(name)));
+  return machine;
+}
+
+double getMatmulSeconds(const GpuModel &model, double m, double n, double k) {
+  return model.getMatmul({1, m, n, k}, Traffic()).seconds;
+}
+
+TEST(GpuModel, MachinesAreComplete) {
+  for (const char *name : {"a100", "b200", "h100", "h200"}) {
+    Machine machine = getMachine(name);
+    EXPECT_TRUE(machine.isGpu()) << name;
+    EXPECT_GT(machine.peakBf16, machine.matmulBf16) << name;
+    EXPECT_GT(machine.memoryBytes, 1e10) << name;
+    EXPECT_GT(machine.sustainedShare, 0.5) << name;
+    EXPECT_GT(machine.latencySeconds, 0) << name;
+  }
+}
+
+TEST(GpuModel, MatmulsAreQuantized) {
+  Machine machine = getMachine("h100");
+  GpuModel model(machine, /*isSustained=*/false);
+  // As many tiles of 256 x 128 as multiprocessors, and some more rows.
+  double wave = getMatmulSeconds(model, 12 * 256, 11 * 128, 8192);
+  double same = getMatmulSeconds(model, 12 * 256 - 100, 11 * 128, 8192);
+  double more = getMatmulSeconds(model, 13 * 256, 11 * 128, 8192);
+  EXPECT_EQ(wave, same);
+  EXPECT_GT(more, 1.2 * wave);
+  // Few tiles with many columns are split.
+  double split = getMatmulSeconds(model, 256, 128, 65536);
+  EXPECT_LT(split, 0.2 * (2.0 * 256 * 128 * 65536) /
+                       (machine.matmulBf16 / machine.multiprocessors));
+  // Rows of 2 x 50257 bytes begin anywhere.
+  EXPECT_GT(getMatmulSeconds(model, 8192, 50257, 768),
+            1.5 * getMatmulSeconds(model, 8192, 50304, 768));
+  // A matmul that moves much is limited by that.
+  EXPECT_EQ(model.getMatmul({1, 128, 128, 64}, Traffic::ofMemory(1e9)).limit,
+            Limit::Memory);
+  // Long runs have a slower clock.
+  EXPECT_GT(getMatmulSeconds(GpuModel(machine), 8192, 8192, 8192),
+            1.2 * getMatmulSeconds(model, 8192, 8192, 8192));
+}
+
+TEST(GpuModel, ConvolutionsAreMatmuls) {
+  Machine machine = getMachine("h100");
+  GpuModel model(machine);
+  ingot_conv_desc desc = {};
+  desc.spatial_rank = 2;
+  desc.batch = 256;
+  desc.in_channels = desc.out_channels = 64;
+  desc.groups = 1;
+  desc.type = INGOT_BF16;
+  for (int i : {0, 1}) {
+    desc.in[i] = desc.out[i] = 56;
+    desc.kernel[i] = 3;
+    desc.stride[i] = desc.dilation[i] = 1;
+  }
+  NodeTime forward =
+      model.getConvolution(desc, ConvolutionPart::Forward, Traffic());
+  EXPECT_EQ(forward.flops, 2.0 * 256 * 56 * 56 * 64 * 64 * 9);
+  EXPECT_GT(forward.seconds, forward.flops / machine.convolutionBf16);
+  desc.in_channels = 3;
+  NodeTime stem =
+      model.getConvolution(desc, ConvolutionPart::Forward, Traffic());
+  // Three channels are multiplied as eight.
+  EXPECT_GT(stem.seconds / forward.seconds, 1.5 * 3 / 64);
+}
+
+TEST(GpuModel, AttentionDependsOnMaskAndDirection) {
+  Machine machine = getMachine("h100");
+  GpuModel model(machine);
+  auto getSeconds = [&](bool causal, bool gradient, bool ordered, double size) {
+    Attention attention = {8, 12, 1024, 1024, size, size};
+    attention.isCausal = causal;
+    attention.isGradient = gradient;
+    attention.isOrdered = ordered;
+    return model.getAttention(attention, Traffic()).seconds;
+  };
+  EXPECT_LT(getSeconds(true, false, false, 128),
+            getSeconds(false, false, false, 128));
+  EXPECT_GT(getSeconds(true, true, false, 128),
+            2 * getSeconds(true, false, false, 128));
+  EXPECT_GT(getSeconds(true, true, true, 128),
+            getSeconds(true, true, false, 128));
+  // Half of the columns are more than half of the time.
+  EXPECT_GT(getSeconds(false, false, false, 64),
+            0.55 * getSeconds(false, false, false, 128));
+}
+
+TEST(GpuModel, KernelsWaitForMemory) {
+  Machine machine = getMachine("h100");
+  GpuModel model(machine);
+  KernelWork serial = {3, 256, 0, 1e4, 8192};
+  NodeTime time = model.getKernel(serial, Traffic::ofMemory(1e6));
+  EXPECT_EQ(time.limit, Limit::Latency);
+  EXPECT_GT(time.seconds, 8192 * machine.latencySeconds);
+  KernelWork wide = {1e4, 256, 0, 10, 1};
+  EXPECT_EQ(model.getKernel(wide, Traffic::ofMemory(1e9)).limit, Limit::Memory);
+  // In the cache the same bytes are read faster.
+  EXPECT_EQ(model.getKernel(wide, {0, 1e9}).limit, Limit::Cache);
+  KernelWork long_ = {1e4, 256, 0, 1e5, 1};
+  EXPECT_EQ(model.getKernel(long_, Traffic()).limit, Limit::Compute);
+  EXPECT_EQ(model.getKernel({1, 256, 0, 1, 1}, Traffic()).limit, Limit::Launch);
+}
+
+TEST(CacheModel, KeepsWhatWasUsedLast) {
+  CacheModel cache(100);
+  cache.use(0, 60);
+  EXPECT_EQ(cache.countHits(0, 60), 60);
+  EXPECT_EQ(cache.countHits(50, 90), 10);
+  cache.use(200, 230);
+  // Together too much: the first one leaves.
+  cache.use(300, 320);
+  EXPECT_EQ(cache.countHits(0, 60), 0);
+  EXPECT_EQ(cache.countHits(200, 320), 50);
+  // An interval that is used again is there once.
+  cache.use(200, 230);
+  EXPECT_EQ(cache.countHits(200, 230), 30);
+  // Part of it is written elsewhere.
+  cache.use(210, 215);
+  EXPECT_EQ(cache.countHits(200, 230), 30);
+  // What is larger than the cache leaves nothing.
+  cache.use(1000, 2000);
+  EXPECT_EQ(cache.countHits(200, 230) + cache.countHits(1000, 2000), 0);
+}
+
+constexpr const char *kStep = R"mlir(
+module attributes {ingot.target = #ingot.target<"cuda", arch = "sm_90">, ingot.batch = 4 : i64} {
+  gpu.module @device {
+    gpu.func @twice(%x: memref<1048576xf32>, %y: memref<1048576xf32>) kernel {
+      %c256 = arith.constant 256 : index
+      %n = arith.constant 1048576 : index
+      %t = gpu.thread_id x
+      %b = gpu.block_id x
+      %g = gpu.grid_dim x
+      %s = arith.muli %b, %c256 : index
+      %i = arith.addi %s, %t : index
+      %step = arith.muli %g, %c256 : index
+      scf.for %j = %i to %n step %step {
+        %a = memref.load %x[%j] : memref<1048576xf32>
+        %d = arith.addf %a, %a : f32
+        memref.store %d, %y[%j] : memref<1048576xf32>
+      }
+      scf.for %j = %i to %n step %step {
+        %a = memref.load %x[%j] : memref<1048576xf32>
+        memref.store %a, %y[%j] : memref<1048576xf32>
+      }
+      gpu.return
+    }
+    gpu.func @serial(%x: memref<1024xf32>, %y: memref<1xf32>) kernel {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %n = arith.constant 1024 : index
+      scf.for %j = %c0 to %n step %c1 {
+        %a = memref.load %x[%j] : memref<1024xf32>
+        %b = memref.load %y[%c0] : memref<1xf32>
+        %d = arith.addf %a, %b : f32
+        memref.store %d, %y[%c0] : memref<1xf32>
+      }
+      gpu.return
+    }
+    gpu.func @group(%x: memref<1024xf32>, %y: memref<1024xf32>) kernel {
+      %c0 = arith.constant 0 : index
+      %c3 = arith.constant 3 : index
+      %b = gpu.block_id x
+      %first = arith.cmpi slt, %b, %c3 : index
+      scf.if %first {
+        %a = memref.load %x[%b] : memref<1024xf32>
+        %d = arith.addf %a, %a : f32
+        memref.store %d, %y[%b] : memref<1024xf32>
+      } else {
+        %e = arith.subi %b, %c3 : index
+        %a = memref.load %x[%e] : memref<1024xf32>
+        memref.store %a, %y[%e] : memref<1024xf32>
+      }
+      gpu.return
+    }
+  }
+  exec.step @train_step attributes {arena_bytes = 12582912 : i64} {
+    %x = exec.buffer arena 0 : memref<1048576xf32>
+    %y = exec.buffer arena 4194304 : memref<1048576xf32>
+    %z = exec.buffer arena 8388608 : memref<1048576xf32>
+    exec.launch_grid @device::@twice blocks 512 of 256(%x) -> (%y) {flops = 1048576 : i64} : memref<1048576xf32> -> memref<1048576xf32>
+    exec.launch_grid @device::@twice blocks 512 of 256(%y) -> (%z) {flops = 1048576 : i64} : memref<1048576xf32> -> memref<1048576xf32>
+  }
+}
+)mlir";
+
+class GpuStep : public ::testing::Test {
+protected:
+  void SetUp() override {
+    DialectRegistry registry;
+    registerIngotDialects(registry);
+    registry.insert<arith::ArithDialect, gpu::GPUDialect, memref::MemRefDialect,
+                    scf::SCFDialect>();
+    registerIngotTargets();
+    context.appendDialectRegistry(registry);
+    context.loadAllAvailableDialects();
+    module = parseSourceString<ModuleOp>(kStep, &context);
+    ASSERT_TRUE(module);
+  }
+  FunctionWork count(llvm::StringRef name, int64_t blocks) {
+    FunctionWork work;
+    module->walk([&](gpu::GPUFuncOp function) {
+      if (function.getName() == name)
+        work = countWork(function, blocks, 256, 0);
+    });
+    return work;
+  }
+  MLIRContext context;
+  OwningOpRef<ModuleOp> module;
+};
+
+TEST_F(GpuStep, LoopsAreCounted) {
+  FunctionWork twice = count("twice", 512);
+  // Two loops read all of it; a thread has 8 elements in each.
+  EXPECT_NEAR(twice.passes[0], 2, 0.01);
+  EXPECT_EQ(twice.passes[1], 0);
+  EXPECT_NEAR(twice.kernel.waits, 4, 0.1);
+  EXPECT_GT(twice.kernel.instructions, 8 + 4 * 8 / 4);
+  // A sum in memory waits for itself.
+  EXPECT_EQ(count("serial", 1).kernel.waits, 1024);
+  // A block runs one of the parts.
+  double part = count("group", 12).kernel.instructions;
+  EXPECT_NEAR(part, 2 * 0.25 + 0.25 * 1 + 0.75 * 0.25 + 1, 0.6);
+}
+
+TEST_F(GpuStep, TimelineHasEveryNode) {
+  auto timeline = predictStep(*module);
+  ASSERT_TRUE(timeline);
+  ASSERT_EQ(timeline->nodes.size(), 2u);
+  const Node &first = timeline->nodes[0], &second = timeline->nodes[1];
+  EXPECT_EQ(second.start, first.time.seconds);
+  EXPECT_DOUBLE_EQ(timeline->seconds, first.time.seconds + second.time.seconds);
+  // What the first one wrote is in the cache.
+  EXPECT_NEAR(first.traffic.memory, 2.0 * 4194304, 1e3);
+  EXPECT_NEAR(second.traffic.memory, 4194304, 1e3);
+  EXPECT_EQ(timeline->samples, 4);
+  std::string text = describeTimeline(*timeline, "h100");
+  EXPECT_NE(text.find("step on h100: "), std::string::npos);
+  EXPECT_NE(text.find(" samples/s"), std::string::npos);
+}
+
+TEST_F(GpuStep, NothingIsPredictedOfNoStep) {
+  for (auto step : llvm::make_early_inc_range(module->getOps<exec::StepOp>()))
+    step.erase();
+  EXPECT_FALSE(predictStep(*module));
+}
+
+} // namespace

@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+"""device_code.py [--check] [--write] [--arch ARCH...] [MODEL.onnx[:--FLAG]...]: what kernels' machine code looks like.
+
+Compiles each model for each architecture, assembles the PTX with ptxas, and reads the machine code with nvdisasm:
+spills, registers and the occupancy that they allow, static shared memory, the share of global bytes that move in 128
+bits, instructions per byte in the loop that moves most, and the longest chain of loads of which each needs the one
+before. Without arguments, the models are those of test/gpu/model/kernels.json. --check fails where a figure is beyond
+the limits in that file; --write puts the table into docs/gpu/kernels.md.
+
+ptxas is looked for in CUDA_HOME, PATH and /usr/local/cuda; nvdisasm there, in INGOT_DEPS and in Python's packages
+(pip install nvidia-cuda-nvdisasm). Neither needs a GPU.
+"""
+
+import argparse
+import glob
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SETTINGS = ROOT / "test/gpu/model/kernels.json"
+PAGE = ROOT / "docs/gpu/kernels.md"
+BEGIN, END = "<!-- device_code.py: begin -->\n", "<!-- device_code.py: end -->\n"
+ARCHS = ["sm_80", "sm_90", "sm_100", "sm_120"]
+# Threads of a multiprocessor, and its shared memory in bytes (CUDA programming guide, "Technical Specifications").
+THREADS = {"sm_80": 2048, "sm_90": 2048, "sm_100": 2048, "sm_120": 1536}
+SHARED = {"sm_80": 164 << 10, "sm_90": 228 << 10, "sm_100": 228 << 10, "sm_120": 100 << 10}
+REGISTERS, BLOCK = 65536, 256
+WIDTHS = {"128": 16, "64": 8, "U16": 2, "S16": 2, "U8": 1, "S8": 1, "256": 32}
+
+
+def find_tool(name):
+    places = [os.environ.get("CUDA_HOME", ""), "/usr/local/cuda"]
+    deps = os.environ.get("INGOT_DEPS", os.path.expanduser("~/.cache/ingot/deps"))
+    found = [os.path.join(place, "bin", name) for place in places if place] + [shutil.which(name) or ""]
+    found += glob.glob(f"{deps}/nvdisasm-*/bin/{name}")
+    for folder in sys.path:
+        found += glob.glob(f"{folder}/nvidia/*/bin/{name}")
+    return next((path for path in found if path and os.access(path, os.X_OK)), None)
+
+
+def run(*command):
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit(f"error: {os.path.basename(str(command[0]))}: {done.stderr.strip()[-400:]}\nhint: run it by hand")
+    return done.stdout + done.stderr
+
+
+def read_registers(operands):
+    """The registers that operands name; of a pair or more only the first, which is enough for a chain."""
+    return re.findall(r"\bU?R\d+\b", operands)
+
+
+def width_of(opcode):
+    return next((WIDTHS[part] for part in opcode.split(".")[1:] if part in WIDTHS), 4)
+
+
+def analyse(lines):
+    """Of one function's instructions (address, opcode, operands): the share of wide bytes, instructions per byte, and
+    the longest chain of loads."""
+    moved = [(at, width_of(op)) for at, op, _ in lines if op.startswith(("LDG", "STG"))]
+    total = sum(width for _, width in moved)
+    wide = sum(width for _, width in moved if width >= 16)
+    loops = [(0, len(lines) * 16)]
+    for at, op, operands in lines:
+        target = re.search(r"\(\.L_x_(\d+)\)|0x([0-9a-f]+)", operands) if op.startswith("BRA") else None
+        if target and target[2] and int(target[2], 16) < at:
+            loops.append((int(target[2], 16), at))
+    # The smallest part of the code that moves as much as any loop does.
+    inside = {loop: sum(w for at, w in moved if loop[0] <= at <= loop[1]) for loop in loops}
+    most = max((inside[loop] for loop in loops[1:]), default=total)
+    hot = min((loop for loop in loops if inside[loop] >= most), key=lambda loop: loop[1] - loop[0])
+    count = sum(hot[0] <= at <= hot[1] for at, _, _ in lines)
+    depth, longest = {}, 0
+    for _, op, operands in lines:
+        named = read_registers(operands)
+        if not named or op.startswith(("STG", "STS", "BRA")):
+            continue
+        level = max((depth.get(name, 0) for name in named[1:]), default=0)
+        depth[named[0]] = level + op.startswith("LDG")
+        longest = max(longest, depth[named[0]])
+    return {
+        "bytes": total,
+        "wide": wide,
+        "per_byte": count / max(1, inside[hot]) if total else 0,
+        "chain": longest,
+    }
+
+
+def disassemble(text):
+    """The instructions of each function."""
+    functions, name = {}, None
+    for line in text.splitlines():
+        header = re.match(r"\s*\.section\s+\.text\.(\w+)", line) or re.match(r"//-+ \.text\.(\w+)", line)
+        if header:
+            name = header[1]
+        code = re.match(r"\s*/\*([0-9a-f]{4,})\*/\s+(?:@!?U?P\w+\s+)?([A-Z][\w.]*)\s*(.*?);", line)
+        if name and code:
+            functions.setdefault(name, []).append((int(code[1], 16), code[2], code[3]))
+    return functions
+
+
+def examine(model, flags, arch, ingotc, ptxas, nvdisasm):
+    """The figures of each kernel by name."""
+    with tempfile.TemporaryDirectory() as folder:
+        ptx, cubin = os.path.join(folder, "kernels.ptx"), os.path.join(folder, "kernels.cubin")
+        run(ingotc, model, *flags, "--weights", "none", "--target", "cuda", "--arch", arch, "--emit", "ptx", "-o", ptx)
+        said = run(ptxas, f"-arch={arch}", "-O3", "-v", "-o", cubin, ptx)
+        functions = disassemble(run(nvdisasm, "-c", cubin))
+    kernels = {}
+    for name, text in re.findall(r"entry function '(\w+)'(.*?)(?=Compiling entry|\Z)", said, re.S):
+        registers = int(re.search(r"Used (\d+) registers", text)[1])
+        shared = int((re.search(r"(\d+) bytes smem", text) or [0, 0])[1])
+        spills = sum(map(int, re.findall(r"(\d+) bytes spill", text)))
+        blocks = min(
+            THREADS[arch] // BLOCK,
+            REGISTERS // (-(-registers // 8) * 8 * BLOCK),
+            SHARED[arch] // (shared + 1024) if shared else 32,
+        )
+        kernels[name] = {"registers": registers, "shared": shared, "spills": spills, "blocks": blocks}
+        kernels[name] |= analyse(functions.get(name, []))
+    return kernels
+
+
+def summarise(kernels):
+    """The figures of a model, which limits are for."""
+    moving = [kernel for kernel in kernels.values() if kernel["bytes"] >= 16]
+    return {
+        "kernels": len(kernels),
+        "spills": sum(kernel["spills"] for kernel in kernels.values()),
+        "registers": max(kernel["registers"] for kernel in kernels.values()),
+        "least_blocks": min(kernel["blocks"] for kernel in kernels.values()),
+        "shared": max(kernel["shared"] for kernel in kernels.values()),
+        "wide_share": sum(k["wide"] for k in moving) / max(1, sum(k["bytes"] for k in moving)),
+        "instructions_per_byte": max((kernel["per_byte"] for kernel in moving), default=0),
+        "load_chain": max(kernel["chain"] for kernel in kernels.values()),
+    }
+
+
+def judge(what, figures, limits):
+    """What is beyond a limit; a limit of the least has the name `least_...` or is a share."""
+    for name, limit in limits.items():
+        is_least = name in ("least_blocks", "wide_share")
+        if figures[name] < limit if is_least else figures[name] > limit:
+            yield f"{what}: {name} is {figures[name]:.3g}, {'at least' if is_least else 'at most'} {limit}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("models", nargs="*", help="MODEL.onnx, or MODEL.onnx:FLAG,FLAG...")
+    parser.add_argument("--arch", nargs="*", default=ARCHS, choices=ARCHS)
+    parser.add_argument("--bin", default=str(ROOT / "build/release/bin"))
+    parser.add_argument("--check", action="store_true", help="fail beyond a limit")
+    parser.add_argument("--write", action="store_true", help="write docs/gpu/kernels.md")
+    parser.add_argument("--kernels", action="store_true", help="print each kernel's figures as JSON")
+    options = parser.parse_args()
+    tools = {name: find_tool(name) for name in ("ptxas", "nvdisasm")}
+    for name, path in tools.items():
+        if not path:
+            sys.exit(
+                f"error: device_code: no {name}\nhint: install the CUDA toolkit, or pip install nvidia-cuda-{name}"
+            )
+    settings = json.loads(SETTINGS.read_text())
+    models = []
+    for text in options.models:
+        path, *flags = text.split(":--")
+        models.append((pathlib.Path(path).stem, path, [f"--{flag}" for flag in flags]))
+    for model in [] if models else settings["models"]:
+        if (ROOT / model["model"]).exists():
+            models.append((model["name"], ROOT / model["model"], model["flags"]))
+        else:
+            print(f"note: {model['model']} is not there: tools/gpu-check build makes it", file=sys.stderr)
+    rows, problems = "", []
+    for name, path, flags in models:
+        for arch in options.arch:
+            kernels = examine(path, flags, arch, os.path.join(options.bin, "ingotc"), **tools)
+            if options.kernels:
+                print(json.dumps({"model": name, "arch": arch, "kernels": kernels}))
+            figures = summarise(kernels)
+            problems += judge(f"{name} for {arch}", figures, settings["limits"])
+            cells = [f"{v:.2f}" if isinstance(v, float) else str(v) for v in figures.values()]
+            rows += f"| {name} | {arch} | " + " | ".join(cells) + " |\n"
+    names = ["model", "for", *(name.replace("_", " ") for name in figures)]
+    table = "| " + " | ".join(names) + " |\n|" + "---|" * len(names) + "\n" + rows
+    print(table, end="")
+    if options.write:
+        before, rest = PAGE.read_text().split(BEGIN)
+        PAGE.write_text(before + BEGIN + table + END + rest.split(END)[1])
+    if options.check:
+        for problem in problems:
+            print(f"error: device_code: {problem}", file=sys.stderr)
+        return 1 if problems else 0
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
