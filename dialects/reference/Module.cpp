@@ -122,6 +122,13 @@ static std::optional<Tensor> defaultValue(func::FuncOp function,
   if (!type || type.getRank() != 0 || !kind || !module)
     return std::nullopt;
   if (kind.getValue() == "valid") {
+    // Variants of a model may have batches of their own.
+    for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+      auto data = function.getArgAttrOfType<StringAttr>(i, kKindAttr);
+      auto shaped = dyn_cast<RankedTensorType>(function.getArgumentTypes()[i]);
+      if (data && data.getValue() == "data" && shaped && shaped.getRank() > 0)
+        return scalar(type, static_cast<double>(shaped.getDimSize(0)));
+    }
     if (auto batch = module->getAttrOfType<IntegerAttr>(kBatchAttr))
       return scalar(type, static_cast<double>(batch.getInt()));
     return std::nullopt;

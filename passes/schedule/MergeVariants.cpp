@@ -21,29 +21,29 @@ namespace ingot {
 using namespace mlir;
 using namespace ingot;
 
-/// The shapes of one sample of each input of the training step.
-static SmallVector<ArrayRef<int64_t>> sampleShapes(func::FuncOp func) {
+/// The shapes of the inputs of the training step.
+static SmallVector<ArrayRef<int64_t>> inputShapes(func::FuncOp func) {
   Signature signature(func);
   SmallVector<ArrayRef<int64_t>> shapes;
   for (BlockArgument argument : func.getArguments()) {
     unsigned i = argument.getArgNumber();
     auto shape = cast<RankedTensorType>(argument.getType()).getShape();
     if (!signature.argumentState(i) && !shape.empty())
-      shapes.push_back(shape.drop_front());
+      shapes.push_back(shape);
   }
   return shapes;
 }
 
-/// Fails where the variant disagrees with the others on the type of a state or
-/// on the batch, and where samples could not be told apart by their shapes.
+static int64_t getBatch(ModuleOp module) {
+  auto batch = module->getAttrOfType<IntegerAttr>(kBatchAttr);
+  return batch ? batch.getInt() : 0;
+}
+
+/// Fails where the variant disagrees with the others on the type of a state,
+/// and where neither the batch nor the shapes of samples tell it from another.
 static LogicalResult checkVariant(ModuleOp module, ModuleOp variant,
                                   StringRef name) {
   MLIRContext *context = module.getContext();
-  if (module->getAttr(kBatchAttr) != variant->getAttr(kBatchAttr))
-    return emitOptionError(
-        context, "dim", name + " changes the batch",
-        "give the batch one size; compile another trainer for "
-        "data of other sizes");
   for (auto state : variant.getOps<StateOp>()) {
     auto known = module.lookupSymbol<StateOp>(state.getSymName());
     if (!known || known.getTensorType() != state.getTensorType() ||
@@ -58,7 +58,7 @@ static LogicalResult checkVariant(ModuleOp module, ModuleOp variant,
       (kTrainStepName + "[" + name + "]").str());
   for (auto other : module.getOps<func::FuncOp>())
     if (step && other.getName().starts_with(kTrainStepName) &&
-        sampleShapes(other) == sampleShapes(step))
+        inputShapes(other) == inputShapes(step))
       return emitOptionError(context, "dim",
                              "with " + name +
                                  " samples have the same shapes as without",
@@ -75,6 +75,7 @@ struct MergeVariants : ingot::impl::MergeVariantsBase<MergeVariants> {
     auto variants = llvm::to_vector(module.getOps<ModuleOp>());
     Builder builder(module.getContext());
     SmallVector<Attribute> names;
+    SmallVector<int64_t> batches;
     for (ModuleOp variant : variants) {
       std::optional<StringRef> name = variant.getSymName();
       if (!name) {
@@ -82,6 +83,7 @@ struct MergeVariants : ingot::impl::MergeVariantsBase<MergeVariants> {
         return signalPassFailure();
       }
       names.push_back(builder.getStringAttr(*name));
+      batches.push_back(getBatch(variant));
       for (auto func : variant.getOps<func::FuncOp>())
         func.setName((func.getName() + "[" + *name + "]").str());
       if (variant == variants.front())
@@ -96,6 +98,8 @@ struct MergeVariants : ingot::impl::MergeVariantsBase<MergeVariants> {
     }
     if (!names.empty())
       module->setAttr(kVariantsAttr, builder.getArrayAttr(names));
+    if (!batches.empty() && !llvm::all_equal(batches))
+      module->setAttr("ingot.batches", builder.getDenseI64ArrayAttr(batches));
   }
 
   /// The first variant has the states and attributes of all.

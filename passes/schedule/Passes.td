@@ -15,8 +15,8 @@ def MergeVariants : Pass<"ingot-merge-variants", "::mlir::ModuleOp"> {
   let description = [{
     Assumes a module of modules, one for each combination of sizes of symbolic dimensions, each named after its sizes.
     Their functions, which `[NAME]` is appended to, get the states and attributes of the first: all train the same
-    states. Variants that disagree on the type of a state or on the batch, and such whose samples have the same shapes,
-    are errors of the option `dim`.
+    states. Variants that disagree on the type of a state, and such whose batches have the same shapes, are errors of
+    the option `dim`.
 
     Before:
     ```mlir

@@ -12,10 +12,17 @@
 #include "runtime/checkpoint/SafeTensors.h"
 #include "runtime/core/Error.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 using namespace ingot::runtime;
 using nlohmann::ordered_json;
+
+int64_t SamplePosition::getSamples() const {
+  return static_cast<int64_t>(
+      std::accumulate(samples.begin(), samples.end(), uint64_t(0)));
+}
 
 static ordered_json formatSettings(const RunSettings &settings) {
   ordered_json json = {{"hyperparameters", settings.hyperparameters},
@@ -28,8 +35,13 @@ static ordered_json formatSettings(const RunSettings &settings) {
     json["min_lr"] = settings.minLr;
   if (settings.position) {
     json["epoch"] = settings.position->epoch;
-    json["epoch_sample"] = settings.position->sample;
+    if (settings.position->samples.size() == 1)
+      json["epoch_sample"] = settings.position->samples.front();
+    else
+      json["epoch_samples"] = settings.position->samples;
   }
+  if (settings.batchTokens != 0)
+    json["batch_tokens"] = settings.batchTokens;
   if (settings.ema != 0)
     json["ema"] = settings.ema;
   if (settings.rateScale != 1)
@@ -61,9 +73,12 @@ std::string ingot::runtime::formatInfo(const CheckpointFile &file) {
 
 /// Reads the settings of a run; nothing if one is missing or of another type.
 static std::optional<RunSettings> parseSettings(const nlohmann::json &json) {
+  auto isNumber = [](const nlohmann::json &value) {
+    return value.is_number_unsigned() &&
+           value.get<uint64_t>() <= uint64_t(INT64_MAX);
+  };
   auto isCount = [&](const char *field) {
-    return json.contains(field) && json[field].is_number_unsigned() &&
-           json[field].get<uint64_t>() <= uint64_t(INT64_MAX);
+    return json.contains(field) && isNumber(json[field]);
   };
   bool isComplete = json.is_object() && json.contains("hyperparameters") &&
                     json["hyperparameters"].is_object() &&
@@ -90,7 +105,15 @@ static std::optional<RunSettings> parseSettings(const nlohmann::json &json) {
   readNumber("min_lr", settings.minLr);
   if (isCount("epoch") && isCount("epoch_sample"))
     settings.position = {json["epoch"].get<int64_t>(),
-                         json["epoch_sample"].get<int64_t>()};
+                         {json["epoch_sample"].get<int64_t>()}};
+  if (isCount("epoch") && json.contains("epoch_samples") &&
+      json["epoch_samples"].is_array() && json["epoch_samples"].size() > 1 &&
+      std::all_of(json["epoch_samples"].begin(), json["epoch_samples"].end(),
+                  isNumber))
+    settings.position = {json["epoch"].get<int64_t>(),
+                         json["epoch_samples"].get<std::vector<int64_t>>()};
+  if (isCount("batch_tokens"))
+    settings.batchTokens = json["batch_tokens"].get<int64_t>();
   readNumber("ema", settings.ema);
   readNumber("rate_scale", settings.rateScale);
   auto isBest = [](const nlohmann::json &best) {

@@ -18,9 +18,13 @@
 namespace ingot::runtime {
 
 /// A place in the order of samples: an epoch, and how many samples of it come
-/// before.
+/// before, of each shape.
 struct SamplePosition {
-  int64_t epoch = 0, sample = 0;
+  int64_t epoch = 0;
+  std::vector<int64_t> samples;
+
+  /// The samples of all shapes that come before.
+  int64_t getSamples() const;
 };
 
 /// How a run trains, which a resumed run inherits.
@@ -36,9 +40,10 @@ struct RunSettings {
   int64_t totalSteps = 0;
   /// The number of ranks, and the samples that all of them take in a step.
   int64_t ranks = 1, stepSamples = 0;
-  /// The next sample; absent in checkpoints of earlier versions, and of runs
-  /// with several shapes.
+  /// The next samples; absent in checkpoints of earlier versions.
   std::optional<SamplePosition> position = std::nullopt;
+  /// The most tokens of a step; 0 without a limit.
+  int64_t batchTokens = 0;
   /// The decay of the moving average of the weights; 0 without one.
   double ema = 0;
   /// What going back after steps that were not finite has made of the learning

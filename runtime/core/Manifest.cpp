@@ -258,8 +258,10 @@ static std::optional<int64_t> readClassAxis(std::string_view loss) {
   return axis;
 }
 
-static FunctionSpec readFunction(const Field &field, const Manifest &manifest) {
+static FunctionSpec readFunction(const Field &field, const Manifest &manifest,
+                                 size_t variant) {
   FunctionSpec function;
+  function.variant = variant;
   function.arenaBytes = field["arena_bytes"].getCount();
   if (function.arenaBytes > manifest.arenaBytes)
     throw field["arena_bytes"].makeError("more than the whole arena");
@@ -272,7 +274,7 @@ static FunctionSpec readFunction(const Field &field, const Manifest &manifest) {
       input.classes = item["classes"].getCount();
       input.classAxis = readClassAxis(findTerm(manifest.loss, input.name));
     }
-    checkInput(item, input, manifest.batch);
+    checkInput(item, input, manifest.getBatch(variant));
     function.inputs.push_back(std::move(input));
   }
   for (const Field &item : field["outputs"].getItems())
@@ -441,6 +443,16 @@ static Manifest readManifest(const Field &root) {
     manifest.variants.push_back(item.getString());
   if (manifest.variants.empty())
     throw malformed("variants", "empty");
+  if (root.has("batches")) {
+    for (const Field &item : root["batches"].getItems()) {
+      manifest.batches.push_back(item.getCount());
+      if (manifest.batches.back() == 0)
+        throw item.makeError("is zero");
+      manifest.batch = std::max(manifest.batch, manifest.batches.back());
+    }
+    if (manifest.batches.size() != manifest.variants.size())
+      throw malformed("batches", "not one for each variant");
+  }
   Field functions = root["functions"];
   for (size_t variant = 0; variant < manifest.variants.size(); ++variant)
     for (const char *name : {"train_step", "uncompressed_step",
@@ -456,13 +468,13 @@ static Manifest readManifest(const Field &root) {
           throw malformed("functions." + symbol, "missing");
         continue;
       }
-      FunctionSpec function = readFunction(functions[symbol.c_str()], manifest);
+      FunctionSpec function =
+          readFunction(functions[symbol.c_str()], manifest, variant);
       for (InputSpec &input : function.inputs)
         input.isProbability =
             input.kind == InputKind::Labels &&
             findTerm(manifest.loss, input.name).starts_with("bce-with-logits");
       function.name = name;
-      function.variant = variant;
       manifest.functions.push_back(std::move(function));
     }
   for (const FunctionSpec &function : manifest.functions)

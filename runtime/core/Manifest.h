@@ -203,7 +203,8 @@ struct Manifest {
   std::string model, producer, targetKind, targetArch, precision, loss,
       optimizer;
   std::vector<std::string> features;
-  /// Samples of a micro-batch, and micro-batches of a step.
+  /// Samples of a micro-batch, of the variant with most of them, and
+  /// micro-batches of a step.
   int64_t batch = 0, gradAccumulation = 1;
   /// How many steps, from the first on, run uncompressed_step.
   int64_t uncompressedSteps = 0;
@@ -222,10 +223,16 @@ struct Manifest {
   /// The names of the functions' variants, like `seq=128`; one empty name where
   /// there are none.
   std::vector<std::string> variants = {""};
+  /// Samples of a micro-batch of each variant; empty where all have `batch`.
+  std::vector<int64_t> batches;
   /// All functions, by variant in the order train_step, eval_step, predict.
   std::vector<FunctionSpec> functions;
   std::vector<ExportPiece> exportPieces;
 
+  /// Returns the samples of a micro-batch of a variant.
+  int64_t getBatch(size_t variant) const {
+    return batches.empty() ? batch : batches[variant];
+  }
   const StateSpec *findState(std::string_view name) const;
   /// Whether there are states of which each rank saves its own part.
   bool hasShards() const;

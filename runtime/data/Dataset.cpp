@@ -221,6 +221,8 @@ Dataset::Shard Dataset::open(const FileGroup &group,
       continue;
     shard.columns.push_back(bind(shard, input, shard.samples == 0));
     used.insert(shard.columns.back().field);
+    if (reader.getKind() == "tokens" && input.kind == InputKind::Data)
+      shard.tokens = input.shape[1];
   }
   checkFiles(shard, /*isNow=*/haveLostFiles());
   std::vector<std::string> others;

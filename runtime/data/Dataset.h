@@ -44,6 +44,17 @@ bool haveShapes(const FileGroup &files, const std::vector<InputSpec> &inputs);
 bool haveArrays(const FileGroup &files, const std::vector<InputSpec> &inputs,
                 const Recipes &recipes = {});
 
+/// The tokens in rows of sequences, and how many there is room for.
+struct TokenCount {
+  int64_t tokens = 0, room = 0;
+
+  TokenCount &operator+=(const TokenCount &other) {
+    tokens += other.tokens;
+    room += other.room;
+    return *this;
+  }
+};
+
 struct DatasetOptions {
   /// The recipes of inputs that are not taken as they are.
   Recipes recipes = {};
@@ -85,9 +96,9 @@ public:
   const Recipes *getMixingRecipes() const {
     return isMixed ? &options.recipes : nullptr;
   }
-  /// Returns how many tokens there are in a sample, and how many there is room
-  /// for; nothing if samples are not made of sequences.
-  std::optional<std::pair<int64_t, int64_t>> countTokens(int64_t sample) const;
+  /// Counts the tokens of a sample: none where samples are not sequences, nor
+  /// parts of a file of tokens.
+  TokenCount countTokens(int64_t sample) const;
 
   /// Copies samples to the offsets of the inputs in `arena`. If there are fewer
   /// than a batch, the last one is repeated. The inputs are those of the
@@ -129,6 +140,8 @@ private:
     /// By the order of `columns`.
     std::vector<Column> columns;
     int64_t samples = 0;
+    /// The tokens of each sample, if they are parts of a file of tokens.
+    int64_t tokens = 0;
     size_t source = 0;
     /// When the files were last found to be whole, in seconds.
     std::unique_ptr<std::atomic<int64_t>> checked;

@@ -121,11 +121,12 @@ void Dataset::addBucket(const std::vector<int64_t> &lengths, int64_t length) {
   }
 }
 
-std::optional<std::pair<int64_t, int64_t>>
-Dataset::countTokens(int64_t sample) const {
-  if (!rows)
-    return std::nullopt;
-  return std::pair(rows->countTokens(sample), leader.shape[1]);
+TokenCount Dataset::countTokens(int64_t sample) const {
+  if (rows)
+    return {rows->countTokens(sample), leader.shape[1]};
+  int64_t within;
+  const Shard &shard = findShard(sample, within);
+  return {shard.tokens, shard.tokens};
 }
 
 /// Checks the elements of a piece of a sequence.

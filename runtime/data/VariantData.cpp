@@ -5,6 +5,7 @@
 #include "runtime/core/Error.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <iterator>
 #include <map>
 #include <utility>
@@ -22,6 +23,82 @@ static std::string describe(const DataVariant &variant) {
     text += "]";
   }
   return text + ")";
+}
+
+static const InputSpec *findBatched(const std::vector<InputSpec> &inputs) {
+  auto found = std::find_if(inputs.begin(), inputs.end(),
+                            [](const InputSpec &i) { return i.isBatched(); });
+  return found == inputs.end() ? nullptr : &*found;
+}
+
+int64_t DataVariant::getBatch() const {
+  const InputSpec *input = findBatched(*inputs);
+  return input ? input->shape[0] : 1;
+}
+
+/// Returns the tokens of a row.
+static int64_t getRowLength(const DataVariant &variant,
+                            const Recipes &recipes) {
+  if (const InputSpec *leader = findLeader(*variant.inputs, recipes))
+    return leader->shape[1];
+  for (const InputSpec &input : *variant.inputs)
+    if (input.kind == InputKind::Data && input.shape.size() == 2 &&
+        !isFloat(input.dtype) && input.dtype != DType::Bool)
+      return input.shape[1];
+  throw usageError("--batch-tokens", "the model has no input of tokens [N, T]",
+                   "leave it out: steps take --batch samples");
+}
+
+/// Whether samples of one variant are samples of the other.
+static bool haveSameSamples(const DataVariant &a, const DataVariant &b) {
+  return std::equal(
+      a.inputs->begin(), a.inputs->end(), b.inputs->begin(), b.inputs->end(),
+      [](const InputSpec &x, const InputSpec &y) {
+        return !x.isBatched() || std::equal(x.shape.begin() + 1, x.shape.end(),
+                                            y.shape.begin() + 1, y.shape.end());
+      });
+}
+
+std::vector<size_t>
+ingot::runtime::chooseVariants(const std::vector<DataVariant> &variants,
+                               const TokenBudget &budget,
+                               const Recipes &recipes) {
+  std::vector<size_t> chosen;
+  // The first of those with the same samples stands for all of them.
+  std::vector<size_t> firsts;
+  for (size_t v = 0; v < variants.size(); ++v)
+    if (std::none_of(firsts.begin(), firsts.end(), [&](size_t first) {
+          return haveSameSamples(variants[first], variants[v]);
+        }))
+      firsts.push_back(v);
+  if (!budget.tokens)
+    return firsts;
+  for (size_t first : firsts) {
+    std::optional<size_t> best;
+    int64_t fewest = INT64_MAX;
+    int64_t length = getRowLength(variants[first], recipes);
+    for (size_t v = first; v < variants.size(); ++v) {
+      if (!haveSameSamples(variants[first], variants[v]))
+        continue;
+      int64_t tokens = 0, batch = variants[v].getBatch();
+      if (__builtin_mul_overflow(length, batch, &tokens) ||
+          __builtin_mul_overflow(tokens, budget.parts, &tokens))
+        continue;
+      fewest = std::min(fewest, tokens);
+      if (tokens <= *budget.tokens &&
+          (!best || batch > variants[*best].getBatch()))
+        best = v;
+    }
+    if (!best)
+      throw usageError("--batch-tokens",
+                       "a step of rows of " + std::to_string(length) +
+                           " tokens has " + std::to_string(fewest) +
+                           " at least",
+                       "give as many, or compile with smaller batches, as in "
+                       "--dim batch=16,8,4");
+    chosen.push_back(*best);
+  }
+  return chosen;
 }
 
 /// Opens sequences: packed, the variant with the longest rows has them all;

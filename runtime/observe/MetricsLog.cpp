@@ -125,6 +125,8 @@ void MetricsLog::write(const StepMetrics &metrics) {
         metrics.data->waitMs, metrics.data->decodeMs, metrics.data->queue);
   if (metrics.data && metrics.data->padding)
     more += fmt::format(", \"padding\": {:.4f}", *metrics.data->padding);
+  if (metrics.tokensPerSecond)
+    more += fmt::format(", \"tokens_per_s\": {:.1f}", *metrics.tokensPerSecond);
   if (metrics.summary)
     more += ", \"stats\": " + metrics.summary->toJson();
   append(fmt::format("{{\"step\": {}, \"loss\": {}, \"lr\": {}, {}"

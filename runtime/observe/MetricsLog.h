@@ -34,7 +34,12 @@ struct StepMetrics {
   double elapsed = 0;
   /// A summary of the last steps, in some lines.
   std::optional<StepSummary> summary;
+  /// The samples of all ranks, and what the step costs.
+  int64_t samples = 0;
+  StepCost cost = {};
   double stepMs = 0, samplesPerSecond = 0;
+  /// Without padding; none unless samples are sequences.
+  std::optional<double> tokensPerSecond = std::nullopt;
   /// What the step's batches cost: the time that the step waited for them, the
   /// time that workers spent, and the batches that were ready.
   struct Data {

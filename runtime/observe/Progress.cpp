@@ -26,19 +26,24 @@ static double getMilliseconds(std::chrono::steady_clock::duration duration) {
 Progress::Progress(Console &console, MetricsLog &log, const Watch *watch,
                    Settings settings, DataCheck findProblem)
     : console(console), log(log), watch(watch), settings(settings),
-      statistics(settings.cost), findProblem(std::move(findProblem)),
-      runStart(Clock::now()), stepStart(runStart), epochStart(runStart) {}
+      findProblem(std::move(findProblem)), runStart(Clock::now()),
+      stepStart(runStart), epochStart(runStart) {}
 
 void Progress::add(StepMetrics metrics, bool endsEpoch, bool endsRun,
-                   double dataMs) {
+                   double dataMs, int64_t tokens) {
   Clock::time_point now = Clock::now();
   metrics.stepMs = getMilliseconds(now - stepStart);
   metrics.samplesPerSecond =
-      static_cast<double>(settings.stepSamples) / metrics.stepMs * 1e3;
+      static_cast<double>(metrics.samples) / metrics.stepMs * 1e3;
+  if (tokens != 0) {
+    metrics.cost.tokens = tokens;
+    metrics.tokensPerSecond =
+        static_cast<double>(tokens) / metrics.stepMs * 1e3;
+  }
   metrics.elapsed = getMilliseconds(now - runStart) * 1e-3;
   stepStart = now;
   step = metrics.step;
-  statistics.add(metrics.stepMs, dataMs);
+  statistics.add(metrics.stepMs, dataMs, metrics.cost);
   bool isLogged = step % settings.logEvery == 0 || endsEpoch || endsRun ||
                   !std::isfinite(metrics.loss);
   if (isLogged) {
@@ -52,6 +57,7 @@ void Progress::add(StepMetrics metrics, bool endsEpoch, bool endsRun,
     return;
   epochLoss += metrics.loss;
   ++epochSteps;
+  epochSamples += metrics.samples;
 }
 
 /// Throws badInput if the samples of the step explain that its loss is not
@@ -130,7 +136,7 @@ std::string Progress::describe(int64_t epoch, int64_t totalSteps,
   auto steps = static_cast<double>(std::max<int64_t>(epochSteps, 1));
   return fmt::format("epoch {}  step {}/{}  loss {:.4f}  {:.0f} samples/s",
                      epoch, step, totalSteps, epochLoss / steps,
-                     static_cast<double>(epochSteps * settings.stepSamples) /
+                     static_cast<double>(epochSamples) /
                          std::max(seconds, 1e-9));
 }
 
@@ -140,7 +146,7 @@ void Progress::endEpoch(int64_t epoch, int64_t totalSteps) {
       describe(epoch, totalSteps, now) +
       fmt::format("  {:.1f} s", getMilliseconds(now - epochStart) * 1e-3));
   epochLoss = 0;
-  epochSteps = 0;
+  epochSteps = epochSamples = 0;
   epochStart = now;
 }
 

@@ -34,9 +34,6 @@ public:
   using DataCheck = std::function<std::optional<std::string>(int64_t step)>;
 
   struct Settings {
-    /// Samples of all ranks in a step, and what a step costs.
-    int64_t stepSamples = 1;
-    StepCost cost = {};
     /// The log has a line for every such step.
     int64_t logEvery = 1;
     /// Whether a step that changed nothing because it was not finite is passed
@@ -48,13 +45,14 @@ public:
   Progress(Console &console, MetricsLog &log, const Watch *watch,
            Settings settings, DataCheck findProblem);
 
-  /// Adds a step that has ended now: sets its times and logs it. Throws failure
+  /// Adds a step that has ended now: sets its times and logs it; its tokens per
+  /// second if `tokens` is not 0. Throws failure
   /// if its loss is not finite. If loss scaling skipped the step, it throws
   /// only after the scale has reached its minimum.
   /// `isLast` is whether the step is the last one of its epoch or of the run,
   /// and `dataMs` the time in it that was spent waiting for data.
   void add(StepMetrics metrics, bool endsEpoch = false, bool endsRun = false,
-           double dataMs = 0);
+           double dataMs = 0, int64_t tokens = 0);
   /// The time between these two calls counts neither for a step nor for the
   /// epoch.
   void pause();
@@ -88,7 +86,7 @@ private:
   Clock::time_point runStart, stepStart, epochStart, paused, lastShown;
   int64_t step = 0;
   double epochLoss = 0;
-  int64_t epochSteps = 0;
+  int64_t epochSteps = 0, epochSamples = 0;
   int64_t skippedSteps = 0, skippedAtFloor = 0, skippedInARow = 0;
   bool lastSkipped = false;
 };

@@ -36,14 +36,17 @@ int64_t ingot::runtime::readResidentBytes() {
   return resident * sysconf(_SC_PAGESIZE);
 }
 
-StepStatistics::StepStatistics(StepCost cost)
-    : cost(cost), processorSeconds(readProcessorSeconds()) {
+StepStatistics::StepStatistics() : processorSeconds(readProcessorSeconds()) {
   times.reserve(kWindow);
 }
 
-void StepStatistics::add(double stepMs, double waitedMs) {
+void StepStatistics::add(double stepMs, double waitedMs,
+                         const StepCost &added) {
   times.push_back(stepMs);
   dataMs += waitedMs;
+  cost.tokens += added.tokens;
+  cost.flops += added.flops;
+  cost.boundMs += added.boundMs;
 }
 
 double ingot::runtime::getPercentile(const std::vector<double> &sorted,
@@ -59,7 +62,6 @@ StepSummary StepStatistics::take() {
     return summary;
   double total = std::accumulate(times.begin(), times.end(), 0.0);
   std::sort(times.begin(), times.end());
-  auto steps = static_cast<double>(times.size());
   double seconds = std::max(total * 1e-3, 1e-9);
   summary.steps = static_cast<int64_t>(times.size());
   summary.p50 = getPercentile(times, 0.5);
@@ -67,9 +69,9 @@ StepSummary StepStatistics::take() {
   summary.p99 = getPercentile(times, 0.99);
   summary.most = times.back();
   summary.dataShare = std::min(dataMs / std::max(total, 1e-6), 1.0);
-  summary.rooflineShare = cost.boundMs * steps / std::max(total, 1e-6);
-  summary.tokensPerSecond = static_cast<double>(cost.tokens) * steps / seconds;
-  summary.gflops = cost.flops * steps / seconds * 1e-9;
+  summary.rooflineShare = cost.boundMs / std::max(total, 1e-6);
+  summary.tokensPerSecond = static_cast<double>(cost.tokens) / seconds;
+  summary.gflops = cost.flops / seconds * 1e-9;
   double now = readProcessorSeconds();
   summary.processors = (now - processorSeconds) / seconds;
   processorSeconds = now;
@@ -79,6 +81,7 @@ StepSummary StepStatistics::take() {
   summary.peakResidentBytes = usage.ru_maxrss * 1024;
   times.clear();
   dataMs = 0;
+  cost = {};
   return summary;
 }
 

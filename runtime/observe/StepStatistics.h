@@ -17,7 +17,8 @@ namespace ingot::runtime {
 
 /// What is known of a step before it runs.
 struct StepCost {
-  /// Tokens of all ranks; 0 where samples are no sequences.
+  /// Tokens of all ranks, without padding where that is known; 0 where samples
+  /// are no sequences.
   int64_t tokens = 0;
   double flops = 0;
   /// The least time on the machine it was compiled for; 0 if unknown.
@@ -41,10 +42,10 @@ struct StepSummary {
 
 class StepStatistics {
 public:
-  explicit StepStatistics(StepCost cost = {});
+  StepStatistics();
 
   /// Adds a step of which `dataMs` was spent waiting for data.
-  void add(double stepMs, double dataMs);
+  void add(double stepMs, double dataMs, const StepCost &cost = {});
   /// Whether there is enough for a summary.
   bool isFull() const { return static_cast<int64_t>(times.size()) >= kWindow; }
   /// Whether there is enough for one at the end of an epoch, of which some have
@@ -60,6 +61,7 @@ public:
   static constexpr int64_t kWindow = 100;
 
 private:
+  /// What all steps cost.
   StepCost cost;
   std::vector<double> times;
   double dataMs = 0, processorSeconds = 0;

@@ -4,9 +4,10 @@
 
 Steps, saves, evaluations and a log that is rotated, as in days of training:
 resident memory must stay within a MiB and open files the same once the first
-tenth of the run is over, and the log within its limit.
+tenth of the run is over, and the log within its limit. With --pictures, an
+archive of pictures that threads decode, cut and keep in a cache.
 
-  long.py --steps 100000
+  long.py --steps 100000 [--pictures]
 
 Needs the Python that tools/setup made.
 """
@@ -24,6 +25,7 @@ sys.path.insert(0, str(HERE.parent / "end-to-end"))
 
 import harness  # noqa: E402
 from cases.runs.checkpoints import write_dropout_model  # noqa: E402
+from cases.runs.sources import RECIPE, picture_trainer, write_pictures  # noqa: E402
 
 MOST_GROWTH = 1 << 20
 LOG_MB = 1
@@ -65,22 +67,34 @@ def watch(process, log, steps):
     return settled, largest
 
 
+def prepare_numbers(ingot):
+    """A trainer, its data and how it reads these."""
+    model = ingot.path("model.onnx")
+    write_dropout_model(model)
+    flags = ["--loss", "bce-with-logits", "--optimizer", "adamw", "--batch", "4", "--clip", "--metrics", "auc,f1"]
+    return ingot.compile(model, *flags), harness.golden("multilabel").data, []
+
+
+def prepare_pictures(ingot):
+    _, archive = write_pictures(ingot)
+    cache = ingot.path("cache")
+    how = ["--input", RECIPE, "--workers", "2", "--cache", cache]
+    return picture_trainer(ingot, "--batch", "8"), archive, how
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--bin", default=harness.ROOT / "build/release/bin", help="folder of ingotc")
     parser.add_argument("--steps", type=int, default=100000)
+    parser.add_argument("--pictures", action="store_true", help="train on pictures, with two workers")
     parser.add_argument("--scratch", metavar="DIR", help="folder on a fast disk")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="ingot-", dir=args.scratch) as scratch:
         ingot = harness.Ingot(pathlib.Path(args.bin).resolve(), scratch)
-        model, data = ingot.path("model.onnx"), harness.golden("multilabel").data
-        write_dropout_model(model)
-        trainer = ingot.compile(
-            model, "--loss", "bce-with-logits", "--optimizer", "adamw", "--batch", "4", "--clip", "--metrics", "auc,f1"
-        )
+        trainer, data, how = prepare_pictures(ingot) if args.pictures else prepare_numbers(ingot)
         log, folder = ingot.path("log.jsonl"), ingot.path("save")
         every = max(args.steps // 200, 1)
-        command = [trainer, "--data", data, "--eval-data", data, "--steps", args.steps, "--lr", "1e-4",
+        command = [trainer, "--data", data, "--eval-data", data, *how, "--steps", args.steps, "--lr", "1e-4",
                    "--ema", "0.99", "--eval-every", every, "--save", folder, "--save-every", every,
                    "--best", "eval_loss", "--log", log, "--log-max-mb", LOG_MB]  # fmt: skip
         begin = time.monotonic()

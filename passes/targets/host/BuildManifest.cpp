@@ -261,6 +261,8 @@ json::Object ingot::buildManifest(ModuleOp module, WeightStorage weights) {
        module->getAttrOfType<IntegerAttr>(exec::kStateBytesAttr).getInt()}};
   if (auto batch = module->getAttrOfType<IntegerAttr>("ingot.batch"))
     manifest["batch"] = batch.getInt();
+  if (auto batches = module->getAttrOfType<DenseI64ArrayAttr>("ingot.batches"))
+    manifest["batches"] = json::Array(batches.asArrayRef());
   if (auto count = module->getAttrOfType<IntegerAttr>(kGradAccumulationAttr))
     manifest["grad_accumulation"] = count.getInt();
   if (auto count = module->getAttrOfType<IntegerAttr>(kUncompressedStepsAttr))

@@ -62,11 +62,11 @@ int64_t ingot::runtime::getQueueBytes(int64_t bytes) {
 BatchQueue::BatchQueue(Planner planner, int64_t bytes,
                        const QueueOptions &options)
     : planner(std::move(planner)), options(options), slotBytes(bytes),
-      slots(static_cast<size_t>(countSlots(bytes))) {
+      slots(static_cast<size_t>(countSlots(bytes))),
+      count(options.mostWorkers, countSlots(bytes)) {
   for (Slot &slot : slots)
     slot.memory = Block(static_cast<size_t>(bytes), "batches of data");
-  for (int64_t i = 0; i < options.workers.value_or(1); ++i)
-    addWorker();
+  setWorkers(options.workers.value_or(count.get()));
 }
 
 BatchQueue::~BatchQueue() {
@@ -75,8 +75,8 @@ BatchQueue::~BatchQueue() {
     isStopping = true;
   }
   hasWork.notify_all();
-  for (std::thread &thread : threads)
-    thread.join();
+  for (Worker &worker : workers)
+    worker.thread.join();
 }
 
 double ingot::runtime::readThreadMilliseconds() {
@@ -86,14 +86,29 @@ double ingot::runtime::readThreadMilliseconds() {
          1e-6 * static_cast<double>(time.tv_nsec);
 }
 
-void BatchQueue::addWorker() {
+void BatchQueue::setWorkers(int64_t number) {
+  wanted = number;
+  hasWork.notify_all();
+  for (size_t i = 0; i < static_cast<size_t>(number); ++i) {
+    if (i == workers.size())
+      workers.emplace_back();
+    else if (workers[i].hasLeft)
+      workers[i].thread.join();
+    else
+      continue;
+    startWorker(i);
+  }
+}
+
+void BatchQueue::startWorker(size_t index) {
   // Signals are for the thread that runs the steps.
   sigset_t all, before;
   sigfillset(&all);
   // This one comes from reading a file that is truncated (LostFiles.h).
   sigdelset(&all, SIGBUS);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  threads.emplace_back([this] { work(); });
+  workers[index].hasLeft = false;
+  workers[index].thread = std::thread([this, index] { work(index); });
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
@@ -138,10 +153,16 @@ bool BatchQueue::findWork(Slot *&slot, int64_t &first, int64_t &count) {
   return false;
 }
 
-void BatchQueue::work() {
+void BatchQueue::work(size_t index) {
   Workspace workspace;
   std::unique_lock lock(mutex);
   while (!isStopping) {
+    if (static_cast<int64_t>(index) >= wanted) {
+      workers[index].hasLeft = true;
+      // What this one was woken up for is for another.
+      hasWork.notify_all();
+      return;
+    }
     Slot *slot = nullptr;
     int64_t first = 0, count = 0;
     if (!findWork(slot, first, count)) {
@@ -196,22 +217,16 @@ const char *BatchQueue::next() {
   times.decodeMs = slot.decodeMs;
   times.processorMs = slot.processorMs;
   times.workers = countWorkers();
-  times.waitMs = getMilliseconds(Clock::now() - begin);
+  Clock::time_point end = Clock::now();
+  times.waitMs = getMilliseconds(end - begin);
   if (slot.error)
     std::rethrow_exception(slot.error);
-  // A step that waits again and again wants another worker.
-  constexpr int64_t window = 4;
-  constexpr double worthwhile = 0.5;
-  if (batch > 0) {
-    waited += times.waitMs;
-    ++waits;
+  // The first batch is waited for by any number of workers.
+  if (!options.workers && batch > 0) {
+    count.add(getMilliseconds(end - returned), times.waitMs);
+    if (count.get() != wanted)
+      setWorkers(count.get());
   }
-  if (!options.workers && waits >= window &&
-      waited > worthwhile * static_cast<double>(waits) &&
-      countWorkers() < options.mostWorkers) {
-    waits = 0;
-    waited = 0;
-    addWorker();
-  }
+  returned = end;
   return slot.memory.getData();
 }

@@ -10,9 +10,12 @@
 
 #include "runtime/core/Memory.h"
 #include "runtime/data/Dataset.h"
+#include "runtime/data/loading/WorkerCount.h"
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <deque>
 #include <exception>
 #include <functional>
 #include <mutex>
@@ -29,12 +32,14 @@ struct BatchPlan {
   const std::vector<InputSpec> *inputs = nullptr;
   std::vector<int64_t> samples;
   int64_t epoch = 0;
+  /// The tokens of the batches of all ranks, and how many there is room for.
+  TokenCount tokens = {};
 };
 
 struct QueueOptions {
   uint64_t seed = 0;
   bool isTraining = false;
-  /// The threads; none means as many as the steps turn out to need.
+  /// The threads; none means as many as make the steps come sooner.
   std::optional<int64_t> workers = std::nullopt;
   /// The most threads that are added for that.
   int64_t mostWorkers = 1;
@@ -52,8 +57,7 @@ struct QueueTimes {
   double waitMs = 0, decodeMs = 0;
   /// The batches that were ready when it was asked for.
   int64_t depth = 0;
-  /// The tokens in rows of sequences, and how many there was room for.
-  int64_t tokens = 0, room = 0;
+  TokenCount tokens;
   /// The part of decodeMs in which workers had a processor, and their number.
   double processorMs = 0;
   int64_t workers = 0;
@@ -90,7 +94,7 @@ public:
   }
   /// What the last batch cost.
   const QueueTimes &getTimes() const { return times; }
-  int64_t countWorkers() const { return static_cast<int64_t>(threads.size()); }
+  int64_t countWorkers() const { return wanted; }
   /// The bytes of memory for batches.
   int64_t getBytes() const {
     return static_cast<int64_t>(slots.size()) * slotBytes;
@@ -105,8 +109,15 @@ private:
     int64_t firstRow = 0, left = 0;
     double decodeMs = 0, processorMs = 0;
   };
-  void work();
-  void addWorker();
+  struct Worker {
+    std::thread thread;
+    /// Whether the thread has ended, or is about to.
+    bool hasLeft = false;
+  };
+  void work(size_t index);
+  /// Starts the workers that are missing; those that are too many leave.
+  void setWorkers(int64_t count);
+  void startWorker(size_t index);
   bool findWork(Slot *&slot, int64_t &first, int64_t &count);
   Slot &getSlot(int64_t batch) {
     return slots[static_cast<size_t>(batch) % slots.size()];
@@ -122,11 +133,13 @@ private:
   bool isStopping = false, isAtEnd = false;
   std::mutex mutex;
   std::condition_variable hasWork, hasBatch;
-  std::vector<std::thread> threads;
+  /// The workers that there should be. Others have left, or will.
+  int64_t wanted = 0;
+  std::deque<Worker> workers;
   QueueTimes times;
-  /// The waits since the last worker was added.
-  double waited = 0;
-  int64_t waits = 0;
+  WorkerCount count;
+  /// When next() returned last.
+  std::chrono::steady_clock::time_point returned;
 };
 
 } // namespace ingot::runtime

@@ -22,6 +22,8 @@ void TensorBoard::write(const StepMetrics &metrics) {
   summary.addScalar("train/epoch", static_cast<double>(metrics.epoch));
   summary.addScalar("speed/step_ms", metrics.stepMs);
   summary.addScalar("speed/samples_per_s", metrics.samplesPerSecond);
+  if (metrics.tokensPerSecond)
+    summary.addScalar("speed/step_tokens_per_s", *metrics.tokensPerSecond);
   if (metrics.data) {
     summary.addScalar("data/wait_ms", metrics.data->waitMs);
     summary.addScalar("data/decode_ms", metrics.data->decodeMs);

@@ -11,13 +11,6 @@
 
 using namespace ingot::runtime;
 
-std::vector<int64_t> ingot::runtime::countSamples(const Datasets &data) {
-  std::vector<int64_t> counts;
-  for (const auto &variant : data)
-    counts.push_back(variant ? variant->getSamples() : 0);
-  return counts;
-}
-
 /// Lays out the batched inputs one after another.
 static std::vector<InputSpec> pack(const std::vector<InputSpec> &inputs,
                                    int64_t &bytes) {
@@ -44,8 +37,6 @@ Feed::Feed(BatchQueue::Planner planner,
   constexpr int64_t most = 16;
   this->options.mostWorkers = std::clamp<int64_t>(
       static_cast<int64_t>(std::thread::hardware_concurrency()), 1, most);
-  isTimed = options.isGiven("--workers") || !options.recipes.empty() ||
-            !options.diagnose.empty();
   for (const std::vector<InputSpec> *inputs : variants)
     packed.push_back(pack(*inputs, bytes));
   // Threads of their own would only get in the way of the step's where batches
@@ -53,6 +44,11 @@ Feed::Feed(BatchQueue::Planner planner,
   mayStartLater = !options.workers && options.recipes.empty();
   if (options.workers != 0 && !mayStartLater)
     startQueue();
+}
+
+bool ingot::runtime::isDataOfInterest(const Options &options) {
+  return options.isGiven("--workers") || !options.recipes.empty() ||
+         !options.diagnose.empty();
 }
 
 void Feed::startQueue() {
@@ -78,7 +74,7 @@ void Feed::fillNow(const std::vector<InputSpec> &inputs, char *place) {
   auto rows = static_cast<int64_t>(plan->samples.size());
   fillRows(*plan, inputs, options, 0, rows, place, workspace);
   Dataset::repeatLast(inputs, rows, place);
-  countTokens(*plan);
+  times.tokens += plan->tokens;
   Clock::time_point end = Clock::now();
   auto count = [](Clock::duration duration) {
     return std::chrono::duration<double, std::milli>(duration).count();
@@ -119,37 +115,31 @@ void Feed::fill(const std::vector<InputSpec> &inputs, char *place) {
   times.depth = spent.depth;
   times.processorMs += spent.processorMs;
   times.workers = spent.workers;
-  countTokens(plan);
+  times.tokens += plan.tokens;
 }
 
-void Feed::countTokens(const BatchPlan &plan) {
-  for (int64_t sample : plan.samples)
-    if (auto counted = plan.data->countTokens(sample)) {
-      times.tokens += counted->first;
-      times.room += counted->second;
-    }
-}
-
-std::optional<QueueTimes> Feed::takeTimes() {
-  QueueTimes taken = std::exchange(times, {});
-  return isTimed ? std::optional(taken) : std::nullopt;
-}
+QueueTimes Feed::takeTimes() { return std::exchange(times, {}); }
 
 BatchQueue::Planner ingot::runtime::planTraining(
     const TrainingPlan &plan, Sampler sampler, const Datasets &data,
-    const std::vector<const std::vector<InputSpec> *> &variants) {
+    const std::vector<const std::vector<InputSpec> *> &inputs) {
   return [plan, sampler = std::move(sampler), &data,
-          variants](int64_t number) mutable -> std::optional<BatchPlan> {
+          inputs](int64_t number) mutable -> std::optional<BatchPlan> {
     int64_t step = plan.step + number / plan.accumulation;
     if (step >= plan.end)
       return std::nullopt;
     Sampler::Batch batch = sampler.getBatch(step);
-    int64_t turn = number % plan.accumulation * plan.ranks + plan.rank;
-    auto first = batch.samples.begin() + turn * plan.batch;
-    return BatchPlan{data[batch.group].get(),
-                     variants[batch.group],
-                     {first, first + plan.batch},
-                     batch.epoch};
+    auto all = static_cast<int64_t>(batch.samples.size());
+    int64_t each = all / (plan.accumulation * plan.ranks);
+    auto ofRanks =
+        batch.samples.begin() + number % plan.accumulation * plan.ranks * each;
+    auto own = ofRanks + plan.rank * each;
+    const Dataset &dataset = *data[batch.group];
+    BatchPlan made{
+        &dataset, inputs[batch.group], {own, own + each}, batch.epoch};
+    for (int64_t i = 0; i < plan.ranks * each; ++i)
+      made.tokens += dataset.countTokens(ofRanks[i]);
+    return made;
   };
 }
 

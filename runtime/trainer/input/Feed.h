@@ -19,11 +19,8 @@
 
 namespace ingot::runtime {
 
-/// The data sets of the variants; null where a variant has none.
+/// The data sets of the variants that are used; null where one has none.
 using Datasets = std::vector<std::unique_ptr<Dataset>>;
-
-/// The number of samples of each variant.
-std::vector<int64_t> countSamples(const Datasets &data);
 
 class Feed {
 public:
@@ -38,20 +35,16 @@ public:
   /// Throws badInput.
   void fill(const std::vector<InputSpec> &inputs, char *place);
 
-  /// What the batches since the last call cost; nothing unless that is of
-  /// interest: with recipes, or if workers were asked for.
-  std::optional<QueueTimes> takeTimes();
+  /// What the batches since the last call cost.
+  QueueTimes takeTimes();
 
 private:
   void startQueue();
   /// Makes the next batch between steps.
   void fillNow(const std::vector<InputSpec> &inputs, char *place);
-  /// Counts the tokens of a batch.
-  void countTokens(const BatchPlan &plan);
 
   BatchQueue::Planner planner;
   QueueOptions options;
-  bool isTimed;
   /// The inputs of each variant, packed.
   std::vector<std::vector<InputSpec>> packed;
   std::vector<const std::vector<InputSpec> *> variants;
@@ -69,14 +62,19 @@ private:
   std::unique_ptr<BatchQueue> queue;
 };
 
+/// Whether what batches cost is of interest: with recipes, or if workers were
+/// asked for.
+bool isDataOfInterest(const Options &options);
+
 /// Plans the micro-batches that `rank` takes of the batches from `step` on, up
 /// to step `end`. Each step has `accumulation` of them for each of `ranks`.
+/// `inputs` are those for each of the data sets.
 struct TrainingPlan {
-  int64_t step, end, batch, accumulation, rank, ranks;
+  int64_t step, end, accumulation, rank, ranks;
 };
 BatchQueue::Planner
 planTraining(const TrainingPlan &plan, Sampler sampler, const Datasets &data,
-             const std::vector<const std::vector<InputSpec> *> &variants);
+             const std::vector<const std::vector<InputSpec> *> &inputs);
 
 /// Plans all samples in order, of which each rank takes every `ranks`th batch.
 BatchQueue::Planner planPass(const Dataset &data,

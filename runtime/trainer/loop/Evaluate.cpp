@@ -27,7 +27,7 @@ static void forEachBatch(Session &session, const Function &function,
                          const Dataset &data, int64_t samples,
                          const Options &options, int64_t rank, int64_t size,
                          Visit visit) {
-  int64_t batch = session.getManifest().batch;
+  int64_t batch = session.getManifest().getBatch(function.spec->variant);
   const std::vector<InputSpec> &inputs = function.spec->inputs;
   Feed feed(planPass(data, inputs, samples, batch, rank, size), {&inputs},
             options, /*seed=*/0, /*isTraining=*/false);
@@ -86,23 +86,23 @@ struct EvaluationSums {
 };
 } // namespace
 
-std::optional<Evaluation> ingot::runtime::evaluate(Session &session,
-                                                   const Datasets &datasets,
-                                                   const Options &options,
-                                                   Communicator &ranks,
-                                                   Console &console) {
+std::optional<Evaluation>
+ingot::runtime::evaluate(Session &session, const Datasets &datasets,
+                         const std::vector<size_t> &variants,
+                         const Options &options, Communicator &ranks,
+                         Console &console) {
   const Manifest &manifest = session.getManifest();
   EvaluationSums sums(*session.findFunction("eval_step")->spec);
   EvaluationMetrics metrics(manifest);
   int64_t evaluated = 0, left = 0;
-  for (size_t variant = 0; variant < datasets.size(); ++variant) {
-    if (!datasets[variant])
+  for (size_t i = 0; i < datasets.size(); ++i) {
+    if (!datasets[i])
       continue;
-    const Dataset &data = *datasets[variant];
-    const Function &function = *session.findFunction("eval_step", variant);
+    const Dataset &data = *datasets[i];
+    const Function &function = *session.findFunction("eval_step", variants[i]);
     int64_t samples = data.getSamples();
     if (!manifest.evalPartial)
-      samples -= samples % manifest.batch;
+      samples -= samples % manifest.getBatch(variants[i]);
     evaluated += samples;
     left += data.getSamples() - samples;
     forEachBatch(session, function, data, samples, options, ranks.getRank(),
@@ -144,14 +144,16 @@ std::optional<Evaluation> ingot::runtime::evaluate(Session &session,
 }
 
 void ingot::runtime::predict(Session &session, const Datasets &datasets,
+                             const std::vector<size_t> &variants,
                              const Options &options, const std::string &path,
                              Console &console) {
-  size_t variant = 0;
-  while (!datasets[variant])
-    ++variant;
-  const Dataset &data = *datasets[variant];
-  const Function &function = *session.findFunction("predict", variant);
-  int64_t batch = session.getManifest().batch, samples = data.getSamples();
+  size_t i = 0;
+  while (!datasets[i])
+    ++i;
+  const Dataset &data = *datasets[i];
+  const Function &function = *session.findFunction("predict", variants[i]);
+  int64_t batch = session.getManifest().getBatch(variants[i]),
+          samples = data.getSamples();
   struct Column {
     const TensorSpec *spec;
     int64_t rowBytes;

@@ -27,16 +27,18 @@ struct Evaluation {
 };
 
 /// Computes the loss over all samples, or over full batches only if the module
-/// cannot mask padding. `data` is by variant, null where there is none. Ranks
-/// divide the batches and receive the same result, which is nothing if a signal
-/// came to one of them. Throws Error.
+/// cannot mask padding. `data` has those of each of `variants`, null where
+/// there are none. Ranks divide the batches and receive the same result, which
+/// is nothing if a signal came to one of them. Throws Error.
 std::optional<Evaluation> evaluate(Session &session, const Datasets &data,
+                                   const std::vector<size_t> &variants,
                                    const Options &options, Communicator &ranks,
                                    Console &console);
 
 /// Writes the model's outputs for every sample as an .npz file. All samples are
 /// of one variant. Throws Error.
-void predict(Session &session, const Datasets &data, const Options &options,
+void predict(Session &session, const Datasets &data,
+             const std::vector<size_t> &variants, const Options &options,
              const std::string &path, Console &console);
 
 } // namespace ingot::runtime

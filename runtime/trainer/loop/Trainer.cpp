@@ -193,7 +193,7 @@ void Trainer::restore() {
     average->setDecay(*options.ema);
 }
 
-RunSettings Trainer::describeRun() const {
+RunSettings Trainer::describeRun() {
   RunSettings settings;
   settings.hyperparameters = options.hyperparameters;
   settings.schedule = options.schedule.str();
@@ -202,9 +202,11 @@ RunSettings Trainer::describeRun() const {
   settings.totalSteps = totalSteps;
   settings.ranks = ranks.getSize();
   settings.stepSamples = getStepSamples();
-  if (sampler && data.size() == 1)
-    settings.position = {sampler->getPosition(step).epoch,
-                         sampler->getPosition(step).sample};
+  if (sampler) {
+    Sampler::Position position = sampler->getPosition(step);
+    settings.position = {position.epoch, position.taken};
+  }
+  settings.batchTokens = options.batchTokens.value_or(0);
   settings.ema = options.ema.value_or(0);
   settings.rateScale = rateScale;
   if (best)
@@ -245,6 +247,13 @@ bool Trainer::shouldStop() {
   return stop;
 }
 
+int64_t Trainer::getStepSamples() const {
+  int64_t most = 0;
+  for (size_t variant : variants)
+    most = std::max(most, manifest.getBatch(variant));
+  return most * getStepParts();
+}
+
 void Trainer::startStep(const Function &last, size_t variant,
                         const std::map<std::string, double> &hyperparameters) {
   for (int64_t micro = 1; micro <= manifest.gradAccumulation; ++micro) {
@@ -260,7 +269,7 @@ void Trainer::startStep(const Function &last, size_t variant,
       profiler->addData(wait);
     if (memoryCheck)
       memoryCheck->start(*part.spec);
-    session.run(part, hyperparameters, manifest.batch);
+    session.run(part, hyperparameters, manifest.getBatch(variant));
   }
 }
 
@@ -274,7 +283,8 @@ void Trainer::inspect(const std::function<void()> &body) {
 }
 
 void Trainer::trainStep() {
-  size_t variant = data.size() == 1 ? 0 : sampler->getBatch(step).group;
+  size_t group = data.size() == 1 ? 0 : sampler->getBatch(step).group;
+  size_t variant = variants[group];
   ranks.setStep(step + 1);
   const Function &function = *session.findFunction(
       step < manifest.uncompressedSteps ? "uncompressed_step" : "train_step",
@@ -302,7 +312,7 @@ void Trainer::trainStep() {
   }
   session.getContext().observer = nullptr;
   session.printNotes(console);
-  data[variant]->printNotes(console);
+  data[group]->printNotes(console);
   if (memoryCheck && memoryCheck->getProblem())
     throw failure("--check-memory", *memoryCheck->getProblem(),
                   "this is a defect of the compiler or of that kernel: report "
@@ -310,7 +320,7 @@ void Trainer::trainStep() {
   ++step;
   started.push_back({step, values.count("lr") ? values["lr"] : 0,
                      std::exchange(dataMs, 0), session.fetchResults(function),
-                     feed->takeTimes()});
+                     group, feed->takeTimes()});
   finishSteps(stepsAhead);
   if (isInspected)
     inspect([&] { inspector->endStep(step); });
@@ -326,7 +336,7 @@ void Trainer::trainStep() {
 
 void Trainer::finishSteps(size_t inFlight) {
   while (started.size() > inFlight) {
-    auto [number, lr, waitedMs, results, spent] = started.front();
+    auto [number, lr, waitedMs, results, group, spent] = started.front();
     started.pop_front();
     auto read = [&](std::string_view output) {
       return static_cast<float>(session.readScalar(results, output));
@@ -342,16 +352,19 @@ void Trainer::finishSteps(size_t inFlight) {
     metrics.isGuarded = results.function->findOutput("skipped") != nullptr;
     if (metrics.isGuarded)
       metrics.skipped = read("skipped") != 0;
-    if (spent && diagnoser)
-      diagnoser->addData(*spent);
-    if (spent)
-      metrics.data = {spent->waitMs, spent->decodeMs, spent->depth};
-    if (spent && spent->room != 0)
-      metrics.data->padding = 1 - static_cast<double>(spent->tokens) /
-                                      static_cast<double>(spent->room);
+    metrics.samples = manifest.getBatch(variants[group]) * getStepParts();
+    metrics.cost = costs[group];
+    if (diagnoser)
+      diagnoser->addData(spent);
+    if (isDataOfInterest(options))
+      metrics.data = {spent.waitMs, spent.decodeMs, spent.depth};
+    if (haveSequences(options.recipes) && spent.tokens.room != 0)
+      metrics.data->padding = 1 - static_cast<double>(spent.tokens.tokens) /
+                                      static_cast<double>(spent.tokens.room);
     int64_t epoch = sampler->getEpoch(number - 1) + 1;
     metrics.epoch = epoch;
-    progress->add(metrics, endsEpoch(number), number == totalSteps, waitedMs);
+    progress->add(metrics, endsEpoch(number), number == totalSteps, waitedMs,
+                  spent.tokens.tokens);
     if (endsEpoch(number))
       progress->endEpoch(epoch, totalSteps);
     else
@@ -369,7 +382,8 @@ std::optional<Evaluation> Trainer::evaluateWeights() {
   };
   exchange();
   try {
-    auto result = evaluate(session, evalData, options, ranks, console);
+    auto result =
+        evaluate(session, evalData, variants, options, ranks, console);
     exchange();
     return result;
   } catch (const Error &) {
@@ -447,15 +461,16 @@ void Trainer::run() {
   watchSignals();
   progress.emplace(
       console, *log, watch.get(),
-      Progress::Settings{getStepSamples(),
-                         getStepCost(manifest, ranks.getSize()),
-                         options.logEvery, options.nan == NanPolicy::Skip},
+      Progress::Settings{options.logEvery, options.nan == NanPolicy::Skip},
       [&](int64_t number) {
         Sampler::Batch batch = sampler->getBatch(number - 1);
         return data[batch.group]->findProblem(
-            session.findFunction("train_step", batch.group)->spec->inputs,
+            session.findFunction("train_step", variants[batch.group])
+                ->spec->inputs,
             batch.samples);
       });
+  for (size_t variant : variants)
+    costs.push_back(getStepCost(manifest, variant, ranks.getSize()));
   startFeed();
   if (saver && (options.saveEvery || !options.best.empty()))
     saver->prepare(average ? &*average : nullptr);
@@ -508,8 +523,9 @@ void Trainer::run() {
       exportModel(session, options.exportPath);
     });
   if (!options.predict.empty())
-    outcome.attempt(
-        [&] { predict(session, evalData, options, options.predict, console); });
+    outcome.attempt([&] {
+      predict(session, evalData, variants, options, options.predict, console);
+    });
   if (const std::optional<Error> &problem = log->getProblem())
     outcome.add(*problem);
   if (board && board->getProblem())

@@ -10,6 +10,7 @@
 
 #include "runtime/checkpoint/Checkpoint.h"
 #include "runtime/comm/Communicator.h"
+#include "runtime/data/VariantData.h"
 #include "runtime/observe/MemoryCheck.h"
 #include "runtime/observe/MetricsLog.h"
 #include "runtime/observe/Progress.h"
@@ -87,7 +88,7 @@ private:
   void save(bool isBest);
   /// Saves the step unless it is saved, and waits for it.
   void saveLast();
-  CheckpointInfo describeCheckpoint() const;
+  CheckpointInfo describeCheckpoint();
   /// Ends a run that was only measured.
   void finishDiagnosis();
   /// Goes back to the last checkpoint after a step that is not finite. Throws
@@ -103,13 +104,17 @@ private:
   std::optional<Evaluation> evaluateWeights();
   bool stopsEarly();
   bool takeTurns();
-  RunSettings describeRun() const;
+  RunSettings describeRun();
   /// Whether the step is the last one of an epoch or of the run.
   bool endsEpoch(int64_t number) const;
-  /// Returns the samples of all micro-batches of a step on all ranks.
-  int64_t getStepSamples() const {
-    return manifest.batch * manifest.gradAccumulation * ranks.getSize();
+  /// Returns the micro-batches of a step on all ranks.
+  int64_t getStepParts() const {
+    return manifest.gradAccumulation * ranks.getSize();
   }
+  /// Returns the samples of the largest step.
+  int64_t getStepSamples() const;
+  /// Chooses the variants of functions of that name that take samples.
+  std::vector<DataVariant> choose(const std::string &function);
 
   Session &session;
   Options options;
@@ -121,8 +126,12 @@ private:
   bool shuffle = true;
   /// The pictures of --cache; null without it.
   std::shared_ptr<PictureCache> cache;
-  /// Samples by variant; null where a variant has none.
+  /// The variants that are used, one for all that differ in the batch alone,
+  /// and their samples; null where one has none.
+  std::vector<size_t> variants;
   Datasets data, evalData;
+  /// What a step of each of them costs.
+  std::vector<StepCost> costs;
   std::optional<Sampler> sampler;
   std::unique_ptr<Feed> feed;
   /// Null without --tensorboard. It outlives the log, which it follows.
@@ -159,7 +168,9 @@ private:
     /// The time that its data took, in milliseconds.
     double dataMs;
     Results results;
-    std::optional<QueueTimes> data;
+    /// What was sampled for the step, and what its batches cost.
+    size_t group;
+    QueueTimes data;
   };
   std::deque<Started> started;
   /// The time that the data of the step being started took so far.

@@ -15,7 +15,6 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <numeric>
 #include <utility>
 
 using namespace ingot::runtime;
@@ -37,12 +36,19 @@ static Mixture makeMixture(const Datasets &data,
   return mixture;
 }
 
-Datasets Trainer::open(const DataFiles &files, const Function &function) {
-  std::vector<DataVariant> variants;
+std::vector<DataVariant> Trainer::choose(const std::string &function) {
+  std::vector<DataVariant> all, chosen;
   for (size_t v = 0; v < manifest.variants.size(); ++v)
-    variants.push_back(
-        {manifest.variants[v],
-         &session.findFunction(function.spec->name, v)->spec->inputs});
+    all.push_back({manifest.variants[v],
+                   &session.findFunction(function, v)->spec->inputs});
+  variants = chooseVariants(all, {options.batchTokens, getStepParts()},
+                            options.recipes);
+  for (size_t v : variants)
+    chosen.push_back(all[v]);
+  return chosen;
+}
+
+Datasets Trainer::open(const DataFiles &files, const Function &function) {
   DatasetOptions how;
   how.recipes = options.recipes;
   how.skipBad = options.skipBad;
@@ -59,7 +65,7 @@ Datasets Trainer::open(const DataFiles &files, const Function &function) {
                      "its recipe before the random ones that ends resizing");
   if (isTraining && shuffle)
     how.packSeed = static_cast<uint64_t>(seed);
-  return openByVariant(files.files, variants, console, how);
+  return openByVariant(files.files, choose(function.spec->name), console, how);
 }
 
 void Trainer::openData() {
@@ -67,14 +73,22 @@ void Trainer::openData() {
     return;
   DataFiles files = findFiles(options.data, "--data");
   data = open(files, *session.findFunction("train_step"));
-  std::vector<int64_t> groups = countSamples(data);
+  std::vector<SampleGroup> groups;
+  int64_t samples = 0;
+  bool hasBatch = false;
+  for (size_t i = 0; i < data.size(); ++i) {
+    SampleGroup group{data[i] ? data[i]->getSamples() : 0,
+                      manifest.getBatch(variants[i]) * getStepParts()};
+    samples += group.samples;
+    hasBatch |= group.samples >= group.batch;
+    groups.push_back(group);
+  }
   std::optional<Mixture> mixture;
   if (!files.weights.empty())
     mixture = makeMixture(data, files.weights, shuffle,
                           static_cast<uint64_t>(seed), console);
   int64_t batch = getStepSamples();
-  int64_t samples = std::accumulate(groups.begin(), groups.end(), int64_t(0));
-  if (*std::max_element(groups.begin(), groups.end()) < batch)
+  if (!hasBatch)
     throw badInput(
         "--data",
         fmt::format("{} samples, fewer than a batch of {}", samples, batch),
@@ -94,34 +108,38 @@ void Trainer::openData() {
     sampler.emplace(std::move(*mixture), batch, shuffle,
                     static_cast<uint64_t>(seed));
   else
-    sampler.emplace(groups, batch, shuffle, static_cast<uint64_t>(seed));
+    sampler.emplace(groups, shuffle, static_cast<uint64_t>(seed));
   // Exactly the sample after the last one, whatever the ranks and batches.
-  if (resumedSettings && resumedSettings->position && groups.size() == 1)
+  if (resumedSettings && resumedSettings->position &&
+      resumedSettings->position->samples.size() != groups.size()) {
+    console.noteOnce(fmt::format(
+        "samples have {} sizes, and those of the checkpoint's run {}: the "
+        "samples of step {} are those that this order has for it",
+        groups.size(), resumedSettings->position->samples.size(), step + 1));
+    resumedSettings->position.reset();
+  }
+  if (resumedSettings && resumedSettings->position)
     sampler->startAt(step, {resumedSettings->position->epoch,
-                            resumedSettings->position->sample});
+                            resumedSettings->position->samples});
   if (int64_t dropped = sampler->getDroppedPerEpoch())
     console.noteOnce(fmt::format(
-        "each epoch leaves out {} of {} samples: they do not fill a batch of "
-        "{}",
-        dropped,
-        mixture ? sampler->getDroppedPerEpoch() +
-                      sampler->getBatchesPerEpoch() * batch
-                : samples,
-        batch));
+        "each epoch leaves out {} of {} samples: they do not fill {}", dropped,
+        mixture ? dropped + sampler->getBatchesPerEpoch() * batch : samples,
+        std::all_of(
+            groups.begin(), groups.end(),
+            [&](const SampleGroup &group) { return group.batch == batch; })
+            ? fmt::format("a batch of {}", batch)
+            : "the batch of their length"));
 }
 
 void Trainer::startFeed() {
   if (!sampler || step >= totalSteps)
     return;
   std::vector<const std::vector<InputSpec> *> inputs;
-  for (size_t v = 0; v < manifest.variants.size(); ++v)
+  for (size_t v : variants)
     inputs.push_back(&session.findFunction("train_step", v)->spec->inputs);
-  TrainingPlan plan{step,
-                    totalSteps,
-                    manifest.batch,
-                    manifest.gradAccumulation,
-                    ranks.getRank(),
-                    ranks.getSize()};
+  TrainingPlan plan{step, totalSteps, manifest.gradAccumulation,
+                    ranks.getRank(), ranks.getSize()};
   feed = std::make_unique<Feed>(planTraining(plan, *sampler, data, inputs),
                                 inputs, options, static_cast<uint64_t>(seed),
                                 /*isTraining=*/true);

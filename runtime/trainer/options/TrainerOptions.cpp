@@ -82,6 +82,13 @@ void OptionTable::addData(Options &options) {
                "are told apart by shape and name, unless --input says more")
       ->disable_flag_override()
       ->group(group);
+  app.add_option("--batch-tokens", options.batchTokens,
+                 "The most tokens of a step, padding and all ranks included: "
+                 "of each length, the largest batch that keeps to it; for "
+                 "trainers with several, as of --dim batch=16,8,4")
+      ->type_name("N")
+      ->check(atLeast(1))
+      ->group(group);
   app.add_option("--workers", workers,
                  "Threads that make batches ahead of the step; 0 makes them "
                  "between steps, auto adds threads while steps wait")

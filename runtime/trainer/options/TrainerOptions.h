@@ -30,6 +30,8 @@ struct Options {
   std::vector<std::string> data, evalData;
   /// How inputs are made of the fields of samples.
   Recipes recipes;
+  /// The most tokens of a step, padding and all ranks included.
+  std::optional<int64_t> batchTokens;
   /// Whether inputs without a recipe get one for packed sequences.
   bool pack = false;
   /// The threads that make batches ahead of the step; none for as many as it

@@ -53,6 +53,13 @@ void ingot::runtime::inheritSettings(Options &options, const RunSettings &saved,
   if (!options.warmupPart)
     inherit("--warmup", options.warmup, saved.warmup, asItIs);
   inherit("--min-lr", options.minLr, saved.minLr, asItIs);
+  if (saved.batchTokens != 0 || options.batchTokens)
+    inherit("--batch-tokens", options.batchTokens,
+            saved.batchTokens == 0 ? std::nullopt
+                                   : std::optional(saved.batchTokens),
+            [](const std::optional<int64_t> &tokens) {
+              return tokens ? fmt::format("{}", *tokens) : "no limit";
+            });
   if (saved.ema != 0 || options.ema)
     inherit("--ema", options.ema, std::optional(saved.ema),
             [](const std::optional<double> &decay) {
@@ -73,8 +80,8 @@ void ingot::runtime::compareRuns(const RunSettings &now,
         "on {}: step {} continues at sample {} of epoch {}, and epochs have "
         "another number of steps",
         now.stepSamples, now.ranks, now.ranks == 1 ? "rank" : "ranks",
-        saved.stepSamples, saved.ranks, step + 1, saved.position->sample + 1,
-        saved.position->epoch + 1));
+        saved.stepSamples, saved.ranks, step + 1,
+        saved.position->getSamples() + 1, saved.position->epoch + 1));
   else if (now.stepSamples != saved.stepSamples && saved.stepSamples != 0)
     console.noteOnce(fmt::format(
         "steps take {} samples on {} {}; those of the checkpoint's run took {} "

@@ -42,10 +42,11 @@ void ingot::runtime::writeConfiguration(const std::string &path,
   file.commit();
 }
 
-StepCost ingot::runtime::getStepCost(const Manifest &manifest, int64_t ranks) {
+StepCost ingot::runtime::getStepCost(const Manifest &manifest, size_t variant,
+                                     int64_t ranks) {
   StepCost cost;
   auto addFunction = [&](std::string_view name, int64_t times) {
-    const FunctionSpec *function = manifest.findFunction(name);
+    const FunctionSpec *function = manifest.findFunction(name, variant);
     if (!function)
       return;
     auto count = static_cast<double>(times);
@@ -56,7 +57,7 @@ StepCost ingot::runtime::getStepCost(const Manifest &manifest, int64_t ranks) {
     // A label for each position of a sample makes it a sequence.
     for (const InputSpec &input : function->inputs)
       if (input.kind == InputKind::Labels && input.classes &&
-          input.getElements() > manifest.batch)
+          input.getElements() > manifest.getBatch(variant))
         cost.tokens += times * input.getElements() * ranks;
   };
   addFunction("train_step", 1);

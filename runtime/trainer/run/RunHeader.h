@@ -22,7 +22,7 @@ std::string describeRun(const Manifest &manifest, const std::string &device,
                         int64_t ranks, int64_t totalSteps);
 
 /// Returns what a step costs by the compiler's plan.
-StepCost getStepCost(const Manifest &manifest, int64_t ranks);
+StepCost getStepCost(const Manifest &manifest, size_t variant, int64_t ranks);
 
 /// Writes the options in force as TOML that --config reads, below the line of
 /// describeRun and the time as comments. Throws failure.

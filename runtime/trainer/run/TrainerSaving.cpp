@@ -19,7 +19,7 @@
 
 using namespace ingot::runtime;
 
-CheckpointInfo Trainer::describeCheckpoint() const {
+CheckpointInfo Trainer::describeCheckpoint() {
   CheckpointInfo info;
   info.step = step;
   info.seed = seed;
@@ -102,7 +102,7 @@ void Trainer::rollBack(const Error &problem) {
   log->cutAfter(step);
   if (sampler && info.settings && info.settings->position)
     sampler->startAt(step, {info.settings->position->epoch,
-                            info.settings->position->sample});
+                            info.settings->position->samples});
   startFeed();
   progress->resume();
   console.line(fmt::format("goes back to step {}, with {:g} of the learning "

@@ -26,11 +26,22 @@ module {
 
 // -----
 
-// expected-error @unknown {{n=4 changes the batch}}
-// expected-note @unknown {{give the batch one size}}
+// Variants may differ in the batch alone.
+// CHECK: module attributes {ingot.batch = 2 : i64, ingot.batches = array<i64: 2, 4>, ingot.variants = ["n=2", "n=4"]}
+// CHECK-NEXT: func.func @"train_step[n=2]"(%{{.*}}: tensor<2x3xf32>
+// CHECK-NEXT: return
+// CHECK: func.func @"train_step[n=4]"(%{{.*}}: tensor<4x3xf32>
 module {
-  module @"n=2" attributes {ingot.batch = 2 : i64} {}
-  module @"n=4" attributes {ingot.batch = 4 : i64} {}
+  module @"n=2" attributes {ingot.batch = 2 : i64} {
+    func.func @train_step(%x: tensor<2x3xf32>) {
+      return
+    }
+  }
+  module @"n=4" attributes {ingot.batch = 4 : i64} {
+    func.func @train_step(%x: tensor<4x3xf32>) {
+      return
+    }
+  }
 }
 
 // -----
@@ -48,16 +59,16 @@ module {
 
 // -----
 
-// expected-error @unknown {{with n=4 samples have the same shapes as without}}
+// expected-error @unknown {{with k=4 samples have the same shapes as without}}
 // expected-note @unknown {{give sizes that distinguish the data}}
 module {
-  module @"n=2" {
+  module @"k=2" {
     func.func @train_step(%x: tensor<2x3xf32>) {
       return
     }
   }
-  module @"n=4" {
-    func.func @train_step(%x: tensor<4x3xf32>) {
+  module @"k=4" {
+    func.func @train_step(%x: tensor<2x3xf32>) {
       return
     }
   }

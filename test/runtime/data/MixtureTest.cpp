@@ -75,16 +75,16 @@ std::vector<int64_t> collect(Sampler &sampler, int64_t step, int64_t end) {
 TEST(Sampler, ContinuesWithTheNextSampleAtAnotherBatch) {
   for (bool shuffle : {false, true})
     for (int64_t stop : {0, 1, 3, 9, 10, 11, 25}) {
-      Sampler whole({43}, 4, shuffle, 7), other({43}, 8, shuffle, 7);
+      Sampler whole({{43, 4}}, shuffle, 7), other({{43, 8}}, shuffle, 7);
       Sampler::Position at = whole.getPosition(stop);
       other.startAt(stop, at);
       // Up to the end of the epoch both take the same samples.
-      int64_t left = (43 - at.sample) / 8;
+      int64_t left = (43 - at.taken[0]) / 8;
       EXPECT_EQ(other.getPosition(stop).epoch, at.epoch + (left == 0));
       auto expected = collect(whole, stop, stop + left * 2);
       EXPECT_EQ(collect(other, stop, stop + left), expected);
       EXPECT_EQ(other.getPosition(stop + left).epoch, at.epoch + 1);
-      EXPECT_EQ(other.getPosition(stop + left).sample, 0);
+      EXPECT_EQ(other.getPosition(stop + left).taken[0], 0);
       EXPECT_EQ(other.getSteps(at.epoch + 3), stop + left + 2 * (43 / 8));
     }
 }

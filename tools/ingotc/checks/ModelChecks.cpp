@@ -195,8 +195,12 @@ void ingot::checkInputs(ModuleOp module, const CompilerOptions &options) {
 }
 
 void ingot::checkLabels(ModuleOp module) {
-  int64_t batch = getBatch(module);
-  for (auto step : module.getOps<exec::StepOp>())
+  for (auto step : module.getOps<exec::StepOp>()) {
+    // Variants may have batches of their own, which their data inputs have.
+    int64_t batch = getBatch(module);
+    for (auto input : step.getInputs().getAsRange<exec::ValueAttr>())
+      if (input.getKind() == "data" && input.getType().getRank() > 0)
+        batch = input.getType().getDimSize(0);
     for (auto input : step.getInputs().getAsRange<exec::ValueAttr>()) {
       if (input.getKind() != "labels")
         continue;
@@ -207,4 +211,5 @@ void ingot::checkLabels(ModuleOp module) {
             "the first dimension of the output that is compared with labels "
             "has to count the samples");
     }
+  }
 }

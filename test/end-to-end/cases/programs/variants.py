@@ -151,8 +151,9 @@ def failures(ingot):
         ingot.check_error(ingot.ingotc(model, "-o", output, *flags(*dims)), 2, "--dim", word)
     many = ",".join(str(n) for n in range(1, 66))
     ingot.check_error(ingot.ingotc(model, "-o", output, *flags(f"seq={many}")), 2, "--dim", "64")
-    batches = ["--loss", "cross-entropy", "--dim", "n=2,4", "--dim", "seq=3"]
-    ingot.check_error(ingot.ingotc(model, "-o", output, *batches), 2, "--dim", "batch")
+    batches = ingot.compile(model, "--loss", "cross-entropy", "--dim", "n=2,4", "--dim", "seq=3")
+    budget = [batches, "--data", *write_data(ingot, 3), "--batch-tokens", "12"]
+    ingot.check_error(budget, 2, "--batch-tokens", "no input of tokens")
     fixed = write_model(ingot, "kept = Reshape(mixed, shape)", shape=np.array([BATCH, 3, 8]))
     ingot.check_error(ingot.ingotc(fixed, "-o", output, *flags("seq=3,7")), 3, "node_4")
     check(not output.exists(), "a failed compile leaves a trainer")

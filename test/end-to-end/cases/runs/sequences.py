@@ -137,6 +137,44 @@ def buckets(ingot):
     check(np.mean([row["padding"] for row in steps]) < 0.45, "padding")
 
 
+@case("sequences-token-budgets")
+def token_budgets(ingot):
+    """Short sequences come in larger batches: of each length the largest that keeps to --batch-tokens."""
+    documents = draw(300)
+    eval_data = ["--eval-data", write(ingot, documents), "--steps", "0", *inputs("bucket")]
+    built = trainer(ingot, f"8,32,{LENGTH}", "--dim", "n=2,8,16,1,4", "--data-parallel")
+    budget = ["--batch-tokens", "128"]
+    loss = ingot.train(built, *eval_data, *budget)[1][-1]["eval_loss"]
+    check_close("evaluation", loss, reference(documents), 1e-5)
+
+    data = ["--data", write(ingot, documents), *inputs("bucket"), "--seed", "4"]
+    steps, _ = ingot.train(built, *data, *budget, "--epochs", "1")
+    rows = [round(row["samples_per_s"] * row["step_ms"] * 1e-3) for row in steps]
+    tokens = [round(row["tokens_per_s"] * row["step_ms"] * 1e-3) for row in steps]
+    lengths = {16: 8, 4: 32, 2: LENGTH}
+    check(set(rows) == set(lengths), f"rows {rows}")
+    for n, count, row in zip(rows, tokens, steps, strict=True):
+        check(abs(count / (n * lengths[n]) - (1 - row["padding"])) < 0.01, f"{count} tokens in {n} rows: {row}")
+    sizes = np.histogram([len(d) for d in documents], [0, 8.5, 32.5, LENGTH + 1])[0]
+    check(len(steps) == sum(size // n for size, n in zip(sizes, lengths, strict=True)), f"{len(steps)} steps")
+    # Without a budget, the batch that was named first.
+    steps, _ = ingot.train(built, *data, "--epochs", "1")
+    check({round(row["samples_per_s"] * row["step_ms"] * 1e-3) for row in steps} == {2}, "not the first batch")
+
+    # Ranks share the budget, so that steps have the same rows on any number of them.
+    losses = [row["loss"] for row in ingot.train(built, *data, *budget, "--steps", "12")[0]]
+    got = [row["loss"] for row in run_ranks(ingot, 2, built, *data, *budget, "--steps", "12")[0]]
+    check(np.allclose(got, losses, rtol=0.05), f"{got} instead of {losses}")
+    save = ingot.path("save")
+    ingot.succeed([built, *data, *budget, "--steps", "5", "--save", save])
+    rest, _ = ingot.train(built, *data, "--steps", "12", "--resume", save, log_from=6)
+    check([row["loss"] for row in rest] == losses[5:], "resumed losses differ, or the budget is not inherited")
+
+    run = [built, *data, "--epochs", "1", "--batch-tokens"]
+    ingot.check_error([*run, "63"], 2, "--batch-tokens", f"rows of {LENGTH} tokens has {LENGTH} at least")
+    ingot.check_error([*run, "0"], 2, "--batch-tokens")
+
+
 @case("sequences-that-do-not-fit")
 def misfits(ingot):
     built = trainer(ingot, f"{LENGTH}", "--batch", "4")

@@ -43,14 +43,14 @@ protected:
     Datasets data;
     data.push_back(std::make_unique<Dataset>(
         std::vector<DataFile>{{folder / "x.npy"}}, inputs, console, how));
-    Sampler sampler({kSamples}, kStepSamples, true, 9);
+    Sampler sampler({{kSamples, kStepSamples}}, true, 9);
     options.workers = workers;
     int64_t batch = x.shape[0];
     std::string all(
         static_cast<size_t>((end - first) * kStepSamples * kRowBytes), '\0');
     for (int64_t rank = 0; rank < ranks; ++rank) {
-      Feed feed(planTraining({first, end, batch, accumulation, rank, ranks},
-                             sampler, data, {&inputs}),
+      Feed feed(planTraining({first, end, accumulation, rank, ranks}, sampler,
+                             data, {&inputs}),
                 {&inputs}, options, 9, true);
       for (int64_t step = 0; step < end - first; ++step)
         for (int64_t micro = 0; micro < accumulation; ++micro)
