@@ -162,16 +162,16 @@ def bench_pictures(options, folder):
     weights = {"axes": np.array([2, 3]), "w": np.zeros((3, 8), np.float32)}
     flags = ["--loss", "cross-entropy", "--batch", str(BATCH)]
     trainer = compile_model(options, PICTURES, weights, folder / "pictures-trainer", *flags)
-    steps = 40
+    flags = ["--input", RECIPE, "--steps", 120, "--workers", WORKERS]
+
+    def time_own(name):
+        return rate(train(trainer, "--data", folder / name, *flags, skip=20), BATCH)
+
     sides = {
-        "folder": lambda: rate(
-            train(trainer, "--data", folder / "pictures", "--input", RECIPE, "--steps", steps), BATCH
-        ),
-        "archive": lambda: rate(
-            train(trainer, "--data", folder / "pictures.tar", "--input", RECIPE, "--steps", steps), BATCH
-        ),
-        "DataLoader": lambda: time_torch(folder, steps // 2),
-        "webdataset": lambda: time_webdataset(folder, steps // 2 - 4),
+        "folder": lambda: time_own("pictures"),
+        "archive": lambda: time_own("pictures.tar"),
+        "DataLoader": lambda: time_torch(folder, 20),
+        "webdataset": lambda: time_webdataset(folder, 18),
         f"libjpeg-turbo {features.version('libjpeg_turbo')}, whole pictures": lambda: time_turbo(folder),
     }
     return take_turns(options, sides, "images/s")

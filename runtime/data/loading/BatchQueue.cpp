@@ -200,8 +200,13 @@ const char *BatchQueue::next() {
   Clock::time_point begin = Clock::now();
   std::unique_lock lock(mutex);
   int64_t batch = taken++;
-  // The memory of the last batch is free now.
-  hasWork.notify_all();
+  // The memory of the last batch is free now. Workers that sleep are woken up
+  // when half of the queue is: to wake one up for each of a step's batches that
+  // are mere copies would take longer than to copy them.
+  auto size = static_cast<int64_t>(slots.size());
+  int64_t queued = std::max<int64_t>(planned - batch, 0);
+  if (size - queued >= size / 2)
+    hasWork.notify_all();
   auto isReady = [&](int64_t number) {
     return number < planned && getSlot(number).left == 0 && number >= batch;
   };

@@ -89,7 +89,7 @@ void Feed::fillNow(const std::vector<InputSpec> &inputs, char *place) {
     firstFill = begin;
   spentMs += took;
   // A slow disk, or text that is parsed.
-  constexpr double leastMs = 200, mostShare = 0.05;
+  constexpr double leastMs = 200, mostShare = 0.01;
   double passed = count(end - firstFill);
   if (passed >= leastMs && spentMs > mostShare * passed)
     startQueue();
