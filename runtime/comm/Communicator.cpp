@@ -170,6 +170,7 @@ Communicator::Ticket Communicator::start(
   event.bytes = bytes;
   event.step = step;
   event.asked = Clock::now();
+  use.bytes += bytes;
   Ticket ticket;
   {
     std::lock_guard lock(stream->mutex);
@@ -194,9 +195,12 @@ Error Communicator::describe(const Operation &operation,
 void Communicator::wait(Ticket ticket) {
   if (ticket == 0)
     return;
+  Clock::time_point begin = Clock::now();
   std::unique_lock lock(stream->mutex);
   waitForEnd(lock, stream->operations.at(ticket));
   stream->operations.erase(ticket);
+  use.waitSeconds +=
+      std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
 void Communicator::waitForAll() {

@@ -110,6 +110,15 @@ public:
     interruption = {std::move(query), std::move(warn), patience};
   }
 
+  /// What operations cost so far.
+  struct Use {
+    /// The time that callers waited for operations.
+    double waitSeconds = 0;
+    /// The bytes that this rank handed to the transport.
+    int64_t bytes = 0;
+  };
+  const Use &getUse() const { return use; }
+
   /// Keeps all operations that end from now on, for profiles.
   void record();
   /// The operations that were kept; without record(), the last ones.
@@ -142,6 +151,7 @@ private:
     bool hasWarned = false;
   };
   Interruption interruption;
+  Use use;
   /// Shared with the thread, which may outlive a run that failed.
   std::shared_ptr<Stream> stream;
   std::thread thread;

@@ -25,7 +25,8 @@ static double getMilliseconds(std::chrono::steady_clock::duration duration) {
 
 Progress::Progress(Console &console, MetricsLog &log, const Watch *watch,
                    Settings settings, DataCheck findProblem)
-    : console(console), log(log), watch(watch), settings(settings),
+    : console(console), log(log), watch(watch), settings(std::move(settings)),
+      statistics(this->settings.readCommunication),
       findProblem(std::move(findProblem)), runStart(Clock::now()),
       stepStart(runStart), epochStart(runStart) {}
 

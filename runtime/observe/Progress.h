@@ -39,6 +39,8 @@ public:
     /// Whether a step that changed nothing because it was not finite is passed
     /// over, without loss scaling.
     bool skips = false;
+    /// Null with one rank, and where the host does not wait for collectives.
+    StepStatistics::ReadCommunication readCommunication = nullptr;
   };
 
   /// Starts the clock. `watch` is null unless it observes the steps.

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <numeric>
@@ -36,8 +38,27 @@ int64_t ingot::runtime::readResidentBytes() {
   return resident * sysconf(_SC_PAGESIZE);
 }
 
-StepStatistics::StepStatistics() : processorSeconds(readProcessorSeconds()) {
+/// What the system counts of this process; zeros where it does not.
+static StorageUse readStorageUse() {
+  int descriptor = open("/proc/self/io", O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0)
+    return {};
+  char text[512] = {};
+  ssize_t size = read(descriptor, text, sizeof(text) - 1);
+  close(descriptor);
+  auto find = [&](const char *name) -> int64_t {
+    const char *line = size > 0 ? std::strstr(text, name) : nullptr;
+    return line ? std::atoll(line + std::strlen(name)) : 0;
+  };
+  return {find("\nread_bytes: "), find("\nwrite_bytes: ")};
+}
+
+StepStatistics::StepStatistics(ReadCommunication readCommunication)
+    : readCommunication(std::move(readCommunication)),
+      processorSeconds(readProcessorSeconds()), storage(readStorageUse()) {
   times.reserve(kWindow);
+  if (this->readCommunication)
+    communication = this->readCommunication();
 }
 
 void StepStatistics::add(double stepMs, double waitedMs,
@@ -79,6 +100,20 @@ StepSummary StepStatistics::take() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   summary.peakResidentBytes = usage.ru_maxrss * 1024;
+  StorageUse used = readStorageUse();
+  summary.readBytesPerSecond =
+      static_cast<double>(used.read - storage.read) / seconds;
+  summary.writtenBytesPerSecond =
+      static_cast<double>(used.written - storage.written) / seconds;
+  storage = used;
+  if (readCommunication) {
+    CommunicationUse sent = readCommunication();
+    summary.exposedShare =
+        std::min((sent.waitSeconds - communication.waitSeconds) / seconds, 1.0);
+    summary.sentBytesPerSecond =
+        static_cast<double>(sent.bytes - communication.bytes) / seconds;
+    communication = sent;
+  }
   times.clear();
   dataMs = 0;
   cost = {};
@@ -95,6 +130,13 @@ std::string StepSummary::toJson() const {
     text += fmt::format("\"roofline_share\": {:.4f}, ", rooflineShare);
   if (tokensPerSecond > 0)
     text += fmt::format("\"tokens_per_s\": {:.1f}, ", tokensPerSecond);
+  if (exposedShare)
+    text += fmt::format("\"exposed_share\": {:.4f}, ", *exposedShare);
+  if (sentBytesPerSecond)
+    text += fmt::format("\"sent_bytes_per_s\": {:.0f}, ", *sentBytesPerSecond);
+  text += fmt::format("\"read_bytes_per_s\": {:.0f}, "
+                      "\"written_bytes_per_s\": {:.0f}, ",
+                      readBytesPerSecond, writtenBytesPerSecond);
   return text + fmt::format("\"processors\": {:.2f}, \"resident_bytes\": {}, "
                             "\"peak_resident_bytes\": {}}}",
                             processors, residentBytes, peakResidentBytes);

@@ -10,6 +10,8 @@
 #define INGOT_RUNTIME_OBSERVE_STEPSTATISTICS_H
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,14 +37,34 @@ struct StepSummary {
   /// Processors in use on average, and the process's resident memory.
   double processors = 0;
   int64_t residentBytes = 0, peakResidentBytes = 0;
+  /// Bytes per second that the process read from storage and wrote to it.
+  double readBytesPerSecond = 0, writtenBytesPerSecond = 0;
+  /// The part of the time that waited for collectives, and the bytes per second
+  /// that this rank sent by them; none with one rank.
+  std::optional<double> exposedShare, sentBytesPerSecond;
 
   /// Formats the summary as a JSON object.
   std::string toJson() const;
 };
 
+/// The bytes that a process read from storage and wrote to it.
+struct StorageUse {
+  int64_t read = 0, written = 0;
+};
+
+/// What collectives cost since the run began.
+struct CommunicationUse {
+  double waitSeconds = 0;
+  int64_t bytes = 0;
+};
+
 class StepStatistics {
 public:
-  StepStatistics();
+  /// Reads what collectives cost so far.
+  using ReadCommunication = std::function<CommunicationUse()>;
+
+  /// `readCommunication` is null with one rank.
+  explicit StepStatistics(ReadCommunication readCommunication = nullptr);
 
   /// Adds a step of which `dataMs` was spent waiting for data.
   void add(double stepMs, double dataMs, const StepCost &cost = {});
@@ -63,8 +85,11 @@ public:
 private:
   /// What all steps cost.
   StepCost cost;
+  ReadCommunication readCommunication;
   std::vector<double> times;
   double dataMs = 0, processorSeconds = 0;
+  StorageUse storage;
+  CommunicationUse communication;
 };
 
 /// The nearest rank: the smallest time that `part` of the times, which are

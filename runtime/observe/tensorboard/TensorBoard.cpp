@@ -39,6 +39,14 @@ void TensorBoard::write(const StepMetrics &metrics) {
     if (stats->tokensPerSecond > 0)
       summary.addScalar("speed/tokens_per_s", stats->tokensPerSecond);
     summary.addScalar("data/share", stats->dataShare);
+    if (stats->exposedShare)
+      summary.addScalar("communication/exposed_share", *stats->exposedShare);
+    if (stats->sentBytesPerSecond)
+      summary.addScalar("communication/sent_bytes_per_s",
+                        *stats->sentBytesPerSecond);
+    summary.addScalar("process/read_bytes_per_s", stats->readBytesPerSecond);
+    summary.addScalar("process/written_bytes_per_s",
+                      stats->writtenBytesPerSecond);
     summary.addScalar("process/processors", stats->processors);
     summary.addScalar("process/resident_bytes",
                       static_cast<double>(stats->residentBytes));

@@ -457,11 +457,22 @@ bool Trainer::takeTurns() {
   return evaluatesNow && !stopped && stopsEarly();
 }
 
+StepStatistics::ReadCommunication Trainer::makeCommunicationReader() {
+  // A GPU waits for its collectives by itself.
+  if (ranks.getSize() == 1 || manifest.targetKind != "cpu")
+    return nullptr;
+  return [this] {
+    const Communicator::Use &use = ranks.getUse();
+    return CommunicationUse{use.waitSeconds, use.bytes};
+  };
+}
+
 void Trainer::run() {
   watchSignals();
   progress.emplace(
       console, *log, watch.get(),
-      Progress::Settings{options.logEvery, options.nan == NanPolicy::Skip},
+      Progress::Settings{options.logEvery, options.nan == NanPolicy::Skip,
+                         makeCommunicationReader()},
       [&](int64_t number) {
         Sampler::Batch batch = sampler->getBatch(number - 1);
         return data[batch.group]->findProblem(

@@ -78,6 +78,7 @@ private:
   /// flight.
   void finishSteps(size_t inFlight = 0);
   double getRateFactor();
+  StepStatistics::ReadCommunication makeCommunicationReader();
   bool shouldStop();
   void evaluateAndLog();
   /// Opens the log and what follows it, of a run that resumed after a step.
