@@ -147,7 +147,8 @@ static int run(int argc, char **argv, Console &console) {
   } else if (Profiler *profiler = trainer.getProfiler())
     outcome.attempt([&] {
       Profile profile = profiler->take();
-      writeTrace(options.profile, manifest, profile, ranks.getEvents());
+      writeTrace(options.profile, manifest, session.getDevice().describe(),
+                 profile, ranks.getEvents());
       print(session.getDevice().describe() + "\n" +
             makeProfileTable(manifest, profile));
     });

@@ -48,7 +48,11 @@ struct Profile {
 class Profiler {
 public:
   Profiler(ingot_context &context, const ProfileSchedule &schedule)
-      : context(context), schedule(schedule) {}
+      : context(context), schedule(schedule) {
+    // The first steps of a profile are not those that memory is found for.
+    constexpr size_t usual = size_t(1) << 16;
+    context.events.reserve(usual);
+  }
   Profiler(const Profiler &) = delete;
   Profiler &operator=(const Profiler &) = delete;
   ~Profiler() { context.profiling = false; }
@@ -73,16 +77,19 @@ private:
   /// The steps that were started.
   int64_t count = 0;
   ProfiledStep step;
+  /// The resident memory, and when it was read.
+  int64_t residentBytes = 0;
+  std::chrono::steady_clock::time_point residentRead;
   std::vector<ProfiledStep> steps;
   /// The events to keep of those recorded so far.
   size_t kept = 0;
 };
 
 /// Writes the profile as a Chrome trace: tracks for steps, waits for data,
-/// kernels and collectives, flows between them, and counters of memory. Throws
-/// failure.
+/// kernels and collectives, flows between them, and counters of memory.
+/// `device` is the description of what ran it. Throws failure.
 void writeTrace(const std::string &path, const Manifest &manifest,
-                const Profile &profile,
+                const std::string &device, const Profile &profile,
                 const std::vector<CommunicationEvent> &collectives);
 
 /// Makes tables of the parts of the step and of the kernels that took longest.

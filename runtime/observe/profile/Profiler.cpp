@@ -73,7 +73,13 @@ void Profiler::endStep(int64_t number) {
     return;
   step.number = number;
   step.time.end = std::chrono::steady_clock::now();
-  step.residentBytes = readResidentBytes();
+  // Steps may be much shorter than the system takes for an answer.
+  constexpr auto interval = std::chrono::milliseconds(5);
+  if (step.time.end - residentRead >= interval) {
+    residentBytes = readResidentBytes();
+    residentRead = step.time.end;
+  }
+  step.residentBytes = residentBytes;
   steps.push_back(std::move(step));
   kept = context.events.size();
   // The next step says whether the window goes on.

@@ -202,9 +202,11 @@ void TraceWriter::writeKernels() {
     const KernelSpec *kernel = findKernel(manifest, event);
     ordered_json args = {{"function", manifest.getSymbol(function)}};
     if (kernel) {
-      args.update({{"onnx_nodes", kernel->onnxNodes},
+      args.update({{"kernel", event.kernel},
+                   {"onnx_nodes", kernel->onnxNodes},
                    {"bytes", kernel->bytes},
-                   {"flops", kernel->flops}});
+                   {"flops", kernel->flops},
+                   {"at_least_us", kernel->boundMicroseconds}});
       if (!kernel->part.empty())
         args["part"] = kernel->part;
     }
@@ -274,10 +276,17 @@ void TraceWriter::writeCollectives(
 }
 
 void ingot::runtime::writeTrace(
-    const std::string &path, const Manifest &manifest, const Profile &profile,
+    const std::string &path, const Manifest &manifest,
+    const std::string &device, const Profile &profile,
     const std::vector<CommunicationEvent> &collectives) {
   AtomicFile file(path);
-  file.write("{\"displayTimeUnit\": \"ms\", \"traceEvents\": [\n");
+  ordered_json about = {{"model", manifest.model},
+                        {"producer", manifest.producer},
+                        {"device", device}};
+  file.write(
+      "{\"displayTimeUnit\": \"ms\", \"otherData\": " +
+      about.dump(-1, ' ', false, ordered_json::error_handler_t::replace) +
+      ", \"traceEvents\": [\n");
   TraceWriter writer(file, manifest, profile);
   writer.writeKernels();
   writer.writeSteps();
