@@ -32,6 +32,7 @@
 #include "tools/ingotc/Plan.h"
 #include "tools/ingotc/RemarksFile.h"
 #include "tools/ingotc/checks/ModelChecks.h"
+#include "tools/ingotc/report/GraphDescription.h"
 #include "tools/ingotc/report/Report.h"
 
 #include "llvm/ADT/StringSet.h"
@@ -152,6 +153,8 @@ private:
   bool blamesOption = false;
   llvm::StringSet<> reported;
   onnx_import::ImportedModel model;
+  /// The graph of the model, for a report.
+  llvm::json::Array graph;
   unsigned passNumber = 0;
 };
 
@@ -268,7 +271,8 @@ std::string Compiler::manifest(WeightStorage storage) {
   }
   object["export"] = std::move(segments);
   if (!options.report.empty())
-    writeText(options.report, makeReport(object, Machine::of(*model.module)));
+    writeText(options.report,
+              makeReport(object, Machine::of(*model.module), std::move(graph)));
   return llvm::formatv("{0}", llvm::json::Value(std::move(object))).str();
 }
 
@@ -279,6 +283,8 @@ LogicalResult Compiler::importModel() {
     return failure();
   model = std::move(*imported);
   checkPaths(options, model.externalFiles);
+  if (!options.report.empty())
+    graph = describeGraph(*model.module);
   checkTrainable(*model.module, options);
   checkNames(*model.module, options);
   if (options.emit == "exe")

@@ -13,11 +13,12 @@
 
 namespace ingot {
 
-/// Writes one self-contained HTML page: the memory of each function and its
-/// kernels, with ONNX names, bytes, operations, and the lower bound of their
-/// time on the machine (the roofline model).
+/// Writes one self-contained HTML page: the memory of each function over time,
+/// its kernels, with ONNX names, bytes, operations, and the lower bound of
+/// their time on the machine (the roofline model), and the graph of the model,
+/// of which `graph` is the description. ingot-report reads the page.
 std::string makeReport(const llvm::json::Object &manifest,
-                       const Machine &machine);
+                       const Machine &machine, llvm::json::Array graph);
 
 } // namespace ingot
 

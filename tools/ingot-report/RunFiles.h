@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// What is read of each kind of file for a report.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_TOOLS_INGOT_REPORT_RUNFILES_H
+#define INGOT_TOOLS_INGOT_REPORT_RUNFILES_H
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace ingot {
+
+/// Reads the log of a run, with the part of it that was put aside as `path`.1,
+/// and the configuration beside it: its metrics as series over the steps, which
+/// have a bounded number of points. Throws badInput.
+nlohmann::ordered_json readLog(const std::string &path);
+
+/// Reads the trace of --profile: the parts of the step, the kernels, and the
+/// memory over one step. Throws badInput.
+nlohmann::ordered_json readTrace(const std::string &path);
+
+/// Reads what --remarks of the compiler wrote. Throws badInput.
+nlohmann::ordered_json readRemarks(const std::string &path);
+
+} // namespace ingot
+
+#endif // INGOT_TOOLS_INGOT_REPORT_RUNFILES_H

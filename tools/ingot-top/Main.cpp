@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// ingot-top: follows running trainers by their logs.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/core/Console.h"
+#include "runtime/core/Error.h"
+#include "runtime/core/File.h"
+#include "tools/ingot-top/RunTable.h"
+#include "tools/support/CommandLine.h"
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+using namespace ingot;
+using namespace ingot::runtime;
+namespace fs = std::filesystem;
+
+static volatile std::sig_atomic_t isStopped = 0;
+
+namespace {
+
+/// The part of a terminal that programs draw on; what was there is back at the
+/// end.
+class Screen {
+public:
+  Screen() : isTerminal(isatty(STDOUT_FILENO) != 0) {
+    const char *kind = std::getenv("TERM");
+    if (kind && std::string_view(kind) == "dumb")
+      isTerminal = false;
+  }
+  ~Screen() {
+    if (isOpen)
+      (void)write("\033[?25h\033[?1049l");
+  }
+
+  bool isATerminal() const { return isTerminal; }
+  /// Shows lines; false if nobody reads them any more.
+  bool show(std::vector<std::string> lines);
+  size_t getWidth() const { return getSize().ws_col; }
+
+private:
+  winsize getSize() const {
+    winsize size{};
+    if (!isTerminal || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0)
+      return {};
+    return size;
+  }
+  static bool write(const std::string &text) {
+    return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() &&
+           std::fflush(stdout) == 0;
+  }
+
+  bool isTerminal, isOpen = false;
+};
+
+/// The runs that words of the command line name, also those that begin later.
+class Runs {
+public:
+  explicit Runs(std::vector<std::string> words) : words(std::move(words)) {}
+
+  void update();
+  std::vector<NamedRun> list() const;
+
+private:
+  void addFolder(const std::string &folder);
+
+  std::vector<std::string> words;
+  /// By path.
+  std::map<std::string, RunLog> logs;
+};
+
+} // namespace
+
+bool Screen::show(std::vector<std::string> lines) {
+  std::string text;
+  if (!isTerminal) {
+    for (const std::string &line : lines)
+      text += line + "\n";
+    return write(text);
+  }
+  size_t rows = getSize().ws_row;
+  if (rows > 1 && lines.size() > rows) {
+    size_t left = lines.size() - (rows - 1);
+    lines.resize(rows - 1);
+    lines.push_back("and " + std::to_string(left) + " more");
+  }
+  if (!isOpen)
+    text = "\033[?1049h\033[?25l";
+  isOpen = true;
+  text += "\033[H";
+  for (size_t i = 0; i < lines.size(); ++i)
+    text += (i ? "\r\n" : "") + lines[i] + "\033[K";
+  return write(text + "\033[J");
+}
+
+void Runs::addFolder(const std::string &folder) {
+  // A folder of runs has folders with a log each.
+  constexpr int deepest = 2;
+  std::error_code problem;
+  fs::recursive_directory_iterator entry(
+      folder, fs::directory_options::skip_permission_denied, problem);
+  for (fs::recursive_directory_iterator end; !problem && entry != end;
+       entry.increment(problem)) {
+    if (entry.depth() >= deepest)
+      entry.disable_recursion_pending();
+    std::error_code ignored;
+    std::string path = entry->path().string();
+    if (entry->path().extension() == ".jsonl" &&
+        entry->is_regular_file(ignored))
+      logs.try_emplace(path, path);
+  }
+}
+
+void Runs::update() {
+  for (const std::string &word : words)
+    if (fs::is_directory(word))
+      addFolder(word);
+    else
+      logs.try_emplace(word, word);
+  for (auto &[path, log] : logs)
+    log.update();
+}
+
+std::vector<NamedRun> Runs::list() const {
+  std::vector<NamedRun> named;
+  for (const auto &[path, log] : logs) {
+    // Other files of that kind are no logs.
+    if (log.isEmpty())
+      continue;
+    std::string name = path;
+    for (const std::string &word : words)
+      if (words.size() == 1 && fs::is_directory(word))
+        name = fs::path(path).lexically_relative(word).string();
+    if (name.ends_with(".jsonl"))
+      name.resize(name.size() - 6);
+    named.emplace_back(name, &log);
+  }
+  return named;
+}
+
+/// Waits; a signal ends the wait.
+static void wait(double seconds) {
+  timespec time{};
+  time.tv_sec = static_cast<time_t>(seconds);
+  time.tv_nsec =
+      static_cast<long>((seconds - static_cast<double>(time.tv_sec)) * 1e9);
+  (void)nanosleep(&time, nullptr);
+}
+
+static void run(int argc, char **argv) {
+  CLI::App app("Shows the runs whose logs (TRAINER --log FILE.jsonl) are in a "
+               "folder, again every second on a terminal, else once.",
+               "ingot-top");
+  app.set_version_flag("--version", "ingot-top " INGOT_VERSION);
+  std::vector<std::string> words;
+  double interval = 1;
+  int64_t count = 0;
+  app.add_option("DIR", words,
+                 "folders with logs, which may be in folders of "
+                 "their own, or logs")
+      ->required();
+  app.add_option("--interval", interval, "seconds between two updates")
+      ->check(CLI::Range(0.1, 3600.0))
+      ->capture_default_str();
+  app.add_option("--count", count, "end after this number of updates")
+      ->check(positiveInteger());
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success &success) {
+    app.exit(success);
+    return;
+  } catch (const CLI::ParseError &error) {
+    throw makeUsageError(error, "see ingot-top --help");
+  }
+  refuseEmptyValues(app);
+  for (const std::string &word : words)
+    if (!fs::exists(word))
+      throw badInput(word, "does not exist",
+                     "name a folder that trainers write logs to, or a log");
+  struct sigaction action{};
+  action.sa_handler = [](int) { isStopped = 1; };
+  for (int signal : {SIGINT, SIGTERM, SIGHUP})
+    (void)sigaction(signal, &action, nullptr);
+  action.sa_handler = [](int) {};
+  (void)sigaction(SIGWINCH, &action, nullptr);
+  (void)std::signal(SIGPIPE, SIG_IGN);
+  Screen screen;
+  if (!screen.isATerminal() && count == 0)
+    count = 1;
+  Runs runs(words);
+  for (int64_t i = 0; !isStopped && (count == 0 || i < count); ++i) {
+    if (i)
+      wait(interval);
+    if (isStopped)
+      break;
+    runs.update();
+    std::vector<NamedRun> named = runs.list();
+    std::vector<std::string> lines =
+        named.empty()
+            ? std::vector<std::string>{"no run has logged a step yet"}
+            : makeTable(named, screen.getWidth(), screen.isATerminal());
+    if (!screen.show(std::move(lines)))
+      break;
+  }
+}
+
+int main(int argc, char **argv) {
+  Console console;
+  try {
+    run(argc, argv);
+    return 0;
+  } catch (const Error &error) {
+    console.print(error);
+    return static_cast<int>(error.getCode());
+  } catch (const std::exception &error) {
+    console.print(
+        failure("internal", error.what(), "report this with the command line"));
+  }
+  return static_cast<int>(ExitCode::Failed);
+}
