@@ -99,6 +99,29 @@ def grad_comm(ingot):
         check(got != want, f"{sent}: nothing was rounded")
 
 
+@case("ranks-log-of-collectives")
+def log_of_collectives(ingot):
+    """The log says what collectives cost and carry; a single rank has none."""
+    g = golden("mlp")
+    flags = ["--data", g.data, "--steps", 40]
+    for ranks in (1, 2):
+        trainer = compile_for(ingot, g, "adamw", ranks)
+        rows = run_ranks(ingot, ranks, trainer, *flags)[0]
+        stats = [row["stats"] for row in rows if "stats" in row]
+        check(stats and all(("exposed_share" in s) == (ranks > 1) for s in stats), f"{ranks} ranks: {stats}")
+        if ranks == 1:
+            continue
+        check(all(0 < s["exposed_share"] <= 1 for s in stats), f"waits: {stats}")
+        # Each step sends the gradients, and a few words.
+        gradients = 4 * sum(w.size for w in g.weights("adamw").values())
+        sent, first = 0, 0
+        for row in rows:
+            if "stats" in row:
+                window = sum(r["step_ms"] for r in rows[first : row["step"]]) * 1e-3
+                sent, first = sent + row["stats"]["sent_bytes_per_s"] * window, row["step"]
+        check(1 <= sent / 40 / gradients < 1.2, f"{sent / 40:.0f} bytes a step, gradients have {gradients}")
+
+
 @case("ranks-repeat")
 def repeat(ingot):
     """The same bits from run to run."""

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "runtime/observe/StepStatistics.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+using namespace ingot::runtime;
+
+TEST(StepStatisticsTest, SummarizesAWindow) {
+  StepStatistics statistics({/*tokens=*/64, /*flops=*/2e6, /*boundMs=*/1});
+  for (int i = 1; i <= 100; ++i)
+    statistics.add(/*stepMs=*/i < 100 ? 2 : 102, /*dataMs=*/0.75);
+  ASSERT_TRUE(statistics.isFull());
+  StepSummary summary = statistics.take();
+  // 300 ms in all.
+  EXPECT_EQ(summary.steps, 100);
+  EXPECT_DOUBLE_EQ(summary.p50, 2);
+  EXPECT_DOUBLE_EQ(summary.p99, 2);
+  EXPECT_DOUBLE_EQ(summary.most, 102);
+  EXPECT_NEAR(summary.dataShare, 0.25, 1e-9);
+  EXPECT_NEAR(summary.rooflineShare, 1.0 / 3, 1e-9);
+  EXPECT_NEAR(summary.tokensPerSecond, 6400 / 0.3, 1e-6);
+  EXPECT_NEAR(summary.gflops, 0.2 / 0.3, 1e-9);
+  EXPECT_GT(summary.residentBytes, 0);
+  EXPECT_GE(summary.peakResidentBytes, summary.residentBytes / 2);
+  EXPECT_GE(summary.readBytesPerSecond, 0);
+  EXPECT_GE(summary.writtenBytesPerSecond, 0);
+  EXPECT_TRUE(statistics.isEmpty());
+  auto json = nlohmann::json::parse(summary.toJson());
+  EXPECT_FALSE(json.contains("exposed_share"));
+  EXPECT_TRUE(json.contains("written_bytes_per_s"));
+}
+
+TEST(StepStatisticsTest, CollectivesOfAWindowOnly) {
+  CommunicationUse use{/*waitSeconds=*/5, /*bytes=*/1000};
+  StepStatistics statistics({}, [&] { return use; });
+  // What came before the run is not part of it.
+  use = {5.02, 3000};
+  statistics.add(/*stepMs=*/100, /*dataMs=*/0);
+  auto json = nlohmann::json::parse(statistics.take().toJson());
+  EXPECT_NEAR(json["exposed_share"].get<double>(), 0.2, 1e-4);
+  EXPECT_EQ(json["sent_bytes_per_s"].get<double>(), 20000);
+  use = {5.03, 3500};
+  statistics.add(100, 0);
+  StepSummary second = statistics.take();
+  EXPECT_NEAR(*second.exposedShare, 0.1, 1e-9);
+  EXPECT_NEAR(*second.sentBytesPerSecond, 5000, 1e-6);
+}
