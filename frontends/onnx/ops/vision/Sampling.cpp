@@ -8,6 +8,8 @@
 
 #include "dialects/ingot/builders/Arithmetic.h"
 #include "frontends/onnx/import/Node.h"
+#include "mlir/IR/Matchers.h"
+#include <cmath>
 #include <limits>
 
 using namespace mlir;
@@ -243,6 +245,77 @@ LogicalResult importGridSample(Node &node) {
 // RoiAlign
 //===----------------------------------------------------------------------===//
 
+/// How many samples a bin takes along one dimension.
+struct SampleCounts {
+  /// Of the region with the most.
+  int64_t most;
+  /// Of each region, where they differ.
+  Value byRegion = nullptr;
+};
+
+/// The boxes of a RoiAlign and how it reads them.
+struct Regions {
+  int64_t count;
+  double scale;
+  bool halfPixel;
+
+  /// Returns the columns of the borders along a dimension of the image.
+  static std::pair<int64_t, int64_t> columns(int64_t dim) {
+    return dim == 0 ? std::make_pair<int64_t, int64_t>(1, 3)
+                    : std::make_pair<int64_t, int64_t>(0, 2);
+  }
+
+  /// Returns as many samples as a bin has elements of the image, which the
+  /// operator takes where sampling_ratio is 0.
+  FailureOr<SampleCounts> adapt(Node &node, Type element, int64_t dim,
+                                int64_t bins) const {
+    DenseElementsAttr boxes;
+    if (!matchPattern(node.in(1), m_Constant(&boxes)))
+      return node.fail("RoiAlign: sampling_ratio is 0, which takes a number of "
+                       "samples that depends on the regions, and these are not "
+                       "known at compile time",
+                       "export the model with a sampling_ratio of 1 or more, "
+                       "or bind the regions with --value NAME=V");
+    // As the operator rounds, of which a number next to an integer tells.
+    auto rounded = [&](double value) {
+      return element.isF64() ? value
+                             : static_cast<double>(static_cast<float>(value));
+    };
+    SmallVector<double> borders;
+    for (const APFloat &value : boxes.getValues<APFloat>())
+      borders.push_back(
+          rounded(rounded(rounded(value.convertToDouble()) * rounded(scale)) -
+                  (halfPixel ? 0.5 : 0.0)));
+    auto [low, high] = columns(dim);
+    SmallVector<double> counts;
+    double most = 1;
+    for (int64_t i = 0; i < count; ++i) {
+      double extent = rounded(borders[4 * i + high] - borders[4 * i + low]);
+      if (!halfPixel)
+        extent = std::max(extent, 1.0);
+      counts.push_back(std::ceil(rounded(extent / static_cast<double>(bins))));
+      // Not a number either.
+      if (!(counts.back() <= static_cast<double>(kMostSamples)))
+        return node.unsupported("region " + Twine(i) +
+                                ", whose bins take more " + "than " +
+                                Twine(kMostSamples) + " samples a side,");
+      counts.back() = std::max(counts.back(), 0.0);
+      most = std::max(most, counts.back());
+    }
+    SampleCounts found = {static_cast<int64_t>(most)};
+    if (llvm::any_of(counts, [&](double n) { return n != most; })) {
+      auto f64 = RankedTensorType::get({count}, node.b.getF64Type());
+      found.byRegion = node.cast(
+          node.constant(DenseElementsAttr::get(f64, ArrayRef(counts))),
+          element);
+    }
+    return found;
+  }
+
+private:
+  static constexpr int64_t kMostSamples = 4096;
+};
+
 LogicalResult importRoiAlign(Node &node) {
   if (failed(node.requireFloat(0)) || failed(node.requireFloat(1)))
     return failure();
@@ -254,9 +327,6 @@ LogicalResult importRoiAlign(Node &node) {
       node.rank(2) != 1 || node.shape(2)[0] != node.shape(1)[0] || height < 1 ||
       width < 1 || (mode != "avg" && mode != "max"))
     return node.malformed("shapes or attributes");
-  if (ratio < 1)
-    return node.unsupported(
-        "sampling_ratio 0, a number of samples that depends on the regions,");
   std::string transformation =
       node.stringAttr("coordinate_transformation_mode",
                       node.opset < 16 ? "output_half_pixel" : "half_pixel");
@@ -264,35 +334,62 @@ LogicalResult importRoiAlign(Node &node) {
   double scale = node.floatAttr("spatial_scale", 1.0);
 
   Type element = computeElement(node.in(0));
+  int64_t regions = node.shape(1)[0];
+  SampleCounts samples[] = {{ratio}, {ratio}};
+  if (ratio < 1) {
+    Regions boxes = {regions, scale, halfPixel};
+    for (int64_t dim : {0, 1}) {
+      FailureOr<SampleCounts> found =
+          boxes.adapt(node, element, dim, dim == 0 ? height : width);
+      if (failed(found))
+        return failure();
+      samples[dim] = *found;
+    }
+  }
   Coordinates at(node);
   Arithmetic &a = at.a;
   Image image(node, node.cast(node.in(0), element));
-  int64_t regions = node.shape(1)[0];
   Value rois = node.cast(node.in(1), element);
   // Dimensions: region, bin (vertical, horizontal), sample (likewise).
-  Shape points = {regions, height, width, ratio, ratio};
+  Shape points = {regions, height, width, samples[0].most, samples[1].most};
+  auto place = [&](int64_t d) { return node.iota(points, element, d); };
+  auto countOf = [&](int64_t dim) {
+    return samples[dim].byRegion
+               ? a.broadcast(samples[dim].byRegion, points, {0})
+               : a.constantLike(place(0),
+                                static_cast<double>(samples[dim].most));
+  };
   auto coordinate = [&](int64_t dim, int64_t bins) {
     auto border = [&](int64_t column) {
       Value part =
           node.reshape(node.sliceDim(rois, 1, column, column + 1), {regions});
       return a.sub(a.mul(part, scale), halfPixel ? 0.5 : 0.0);
     };
-    Value start = border(dim == 0 ? 1 : 0), end = border(dim == 0 ? 3 : 2);
+    auto [low, high] = Regions::columns(dim);
+    Value start = border(low), end = border(high);
     Value extent = a.sub(end, start);
     if (!halfPixel)
       extent = a.max(extent, 1.0);
     Value size = a.div(extent, static_cast<double>(bins));
-    auto place = [&](int64_t d) { return node.iota(points, element, d); };
-    Value offset = a.add(place(1 + dim), a.div(a.add(place(3 + dim), 0.5),
-                                               static_cast<double>(ratio)));
+    // A region without samples has weights of 0.
+    Value count = a.max(countOf(dim), 1.0);
+    Value offset =
+        a.add(place(1 + dim), a.div(a.add(place(3 + dim), 0.5), count));
     return a.add(a.broadcast(start, points, {0}),
                  a.mul(a.broadcast(size, points, {0}), offset));
   };
   std::vector<SmallVector<Tap>> taps;
+  // Where a region takes fewer samples than another one.
+  Value taken;
   for (int64_t dim : {0, 1}) {
     int64_t limit = image.sizes[dim];
     Value x = coordinate(dim, dim == 0 ? height : width);
     Value inside = at.isInside(x, -1.0, static_cast<double>(limit));
+    if (samples[dim].byRegion) {
+      Value within = a.compare(Predicate::LT, place(3 + dim), countOf(dim));
+      inside = a.logicalAnd(inside, within);
+      taken = taken ? a.logicalAnd(taken, within) : within;
+    }
     taps.push_back(at.linear(at.clamp(x, limit)));
     for (Tap &tap : taps.back())
       tap.weight = a.select(inside, tap.weight, 0.0);
@@ -306,9 +403,29 @@ LogicalResult importRoiAlign(Node &node) {
     else
       total = mode == "avg" ? a.add(total, term) : a.max(total, term);
   });
-  Value pooled = mode == "avg" ? a.div(a.sum(total, {3, 4}),
-                                       static_cast<double>(ratio * ratio))
-                               : a.maxOver(total, {3, 4});
+  Shape binned = {regions, height, width, image.channels};
+  Value pooled;
+  if (mode == "avg") {
+    Value bins = node.iota(binned, element, 0), divisor;
+    for (int64_t dim : {0, 1}) {
+      Value count =
+          samples[dim].byRegion
+              ? a.broadcast(samples[dim].byRegion, binned, {0})
+              : a.constantLike(bins, static_cast<double>(samples[dim].most));
+      divisor = divisor ? a.mul(divisor, count) : count;
+    }
+    pooled = a.div(a.sum(total, {3, 4}), a.max(divisor, 1.0));
+  } else if (!taken) {
+    pooled = a.maxOver(total, {3, 4});
+  } else {
+    // The largest of those that are taken; 0 of none.
+    Value all = a.broadcastOver(taken, tensorType(total).getShape(), {5});
+    pooled = a.maxOver(
+        a.select(all, total, -std::numeric_limits<double>::infinity()), {3, 4});
+    Value none = a.compare(Predicate::EQ, pooled,
+                           -std::numeric_limits<double>::infinity());
+    pooled = a.select(none, 0.0, pooled);
+  }
   return node.result(node.cast(node.transpose(pooled, {0, 3, 1, 2}),
                                node.type(0).getElementType()));
 }

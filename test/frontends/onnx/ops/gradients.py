@@ -226,6 +226,13 @@ CASES = {
         {"i": ints(0, 1, 0)},
         "above",
     ),
+    "RoiAlign-adaptive": (
+        22,
+        "q = Constant <value = double[3,4] {0,0,1,1.5, 0.5,1,5,4.5, 1,1,2,4}> ()\n"
+        " y = RoiAlign <output_height=2, output_width=2> (x, q, i)",
+        {"x": (2, 2, 5, 6)},
+        {"i": ints(0, 1, 0)},
+    ),
     "STFT": (18, "y = STFT(x, s, w)", {"x": (2, 9, 1), "w": (4,)}, {"s": ints(2)[0]}),
     "ScatterElements": (
         18,

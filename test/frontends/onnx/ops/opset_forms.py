@@ -203,6 +203,19 @@ CASES = {
         {"f": np.array(-1e9, np.float32)},
     ),
 }
+
+# Regions of RoiAlign that take as many samples as they have elements: from none to seven by nine, some outside.
+BOXES = "0,0,3,4, 1,1.5,9,9.5, -2,-3,11,13, 2,2,2.5,2.5, 6,6,5,5"
+for mode in ("avg", "max"):
+    for transformation in ("half_pixel", "output_half_pixel"):
+        CASES[f"regions-{mode}-{transformation}"] = (
+            18,
+            f"q = Constant <value = float[5,4] {{{BOXES}}}> ()\n"
+            f'y = RoiAlign <mode="{mode}", coordinate_transformation_mode="{transformation}", output_height=2,'
+            " output_width=3, spatial_scale=0.75> (x, q, i)",
+            {"x": (2, 3, 10, 8)},
+            {"i": np.array([0, 1, 1, 0, 1])},
+        )
 CASES["argmax-last"] = (12, "r = Round(x)\n y = ArgMax <axis=2, select_last_index=1, keepdims=0> (r)", X, {})
 
 
