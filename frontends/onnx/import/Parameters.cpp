@@ -5,6 +5,7 @@
 #include "dialects/ingot/support/NamePattern.h"
 #include "frontends/onnx/import/Node.h"
 #include "frontends/onnx/model/Tensors.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include <cmath>
 #include <cstring>

@@ -4,6 +4,7 @@
 
 #include "frontends/onnx/import/Node.h"
 #include "frontends/onnx/model/Tensors.h"
+#include "mlir/IR/Matchers.h"
 #include <cmath>
 #include <limits>
 

@@ -3,6 +3,7 @@
 // Convolutions, and the window attributes that pooling shares.
 
 #include "frontends/onnx/ops/nn/Windows.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace ingot;

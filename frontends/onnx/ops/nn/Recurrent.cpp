@@ -4,6 +4,7 @@
 // matmul for all steps; the steps themselves are unrolled.
 
 #include "frontends/onnx/import/Node.h"
+#include "mlir/IR/Matchers.h"
 #include <cmath>
 #include <limits>
 #include <map>

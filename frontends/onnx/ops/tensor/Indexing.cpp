@@ -3,6 +3,7 @@
 // Gathers and similar ops.
 
 #include "frontends/onnx/ops/tensor/Indices.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace ingot;

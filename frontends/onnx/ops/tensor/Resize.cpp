@@ -4,6 +4,7 @@
 // few elements of the operand, at constant positions and with constant weights.
 
 #include "frontends/onnx/import/Node.h"
+#include "mlir/IR/Matchers.h"
 #include <cmath>
 
 using namespace mlir;

@@ -3,6 +3,7 @@
 // Operators that order, accumulate or choose elements along a dimension.
 
 #include "frontends/onnx/ops/tensor/Indices.h"
+#include "mlir/IR/Matchers.h"
 #include <limits>
 #include <map>
 
