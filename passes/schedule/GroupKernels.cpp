@@ -265,7 +265,7 @@ struct GroupKernels : ingot::impl::GroupKernelsBase<GroupKernels> {
       for (size_t i = from; i < to; ++i)
         form(plan.getGroups()[i], i);
       applyOrder(graph);
-      if (StepGraph(graph.getSignature(), *target).getArenaBytes() <= bytes)
+      if (StepGraph(graph.getSignature(), *target).fitsArena(bytes))
         return;
       for (size_t i = from; i < to; ++i)
         dissolve(plan.getGroups()[i], i);

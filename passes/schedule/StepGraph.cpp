@@ -337,6 +337,12 @@ int64_t StepGraph::getArenaBytes() const {
   return packIntervals(lifetimes.intervals, INGOT_ALIGNMENT);
 }
 
+bool StepGraph::fitsArena(int64_t bytes) const {
+  Lifetimes lifetimes = getLifetimes(getProgramOrder());
+  return peakLiveBytes(lifetimes.intervals, INGOT_ALIGNMENT) <= bytes &&
+         packIntervals(lifetimes.intervals, INGOT_ALIGNMENT, bytes) <= bytes;
+}
+
 StepGraph::Lifetimes StepGraph::getLifetimes(ArrayRef<unsigned> order,
                                              bool reuse) const {
   SmallVector<int64_t> at(nodes.size());

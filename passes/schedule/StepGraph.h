@@ -130,6 +130,8 @@ public:
                          bool reuse = true) const;
   /// Returns the size of the arena for the function's order.
   int64_t getArenaBytes() const;
+  /// Returns true if that is at most so much; faster than to compute it.
+  bool fitsArena(int64_t bytes) const;
 
   /// Moves the operations of the function into the order, with views before
   /// their first reader.

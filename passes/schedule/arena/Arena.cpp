@@ -75,7 +75,8 @@ private:
       if (gap >= sizes[current] && gap < bestGap) {
         best = end;
         bestGap = gap;
-        if (fit == Fit::Lowest)
+        // No gap further up is better than one that it fills.
+        if (fit == Fit::Lowest || gap == sizes[current])
           break;
       }
       end = std::max(end, other.to);
@@ -100,8 +101,9 @@ static int64_t countRounds(size_t intervals) {
 }
 
 int64_t ingot::packIntervals(llvm::MutableArrayRef<Interval> intervals,
-                             int64_t alignment) {
+                             int64_t alignment, int64_t enough) {
   int64_t bound = peakLiveBytes(intervals, alignment);
+  int64_t most = std::max(bound, enough);
   int64_t rounds = countRounds(intervals.size());
   Packer packer(intervals, alignment);
   llvm::ArrayRef<int64_t> sizes = packer.getSizes();
@@ -125,7 +127,7 @@ int64_t ingot::packIntervals(llvm::MutableArrayRef<Interval> intervals,
                       [&](unsigned a, unsigned b) { return key(a) > key(b); });
     // The interval that ended up highest found no good gap: it is placed first
     // next time.
-    for (int64_t round = 0; round < rounds && best > bound; ++round) {
+    for (int64_t round = 0; round < rounds && best > most; ++round) {
       attempt(order, fit);
       llvm::ArrayRef<int64_t> placed = packer.getOffsets();
       std::stable_partition(order.begin(), order.end(), [&](unsigned i) {

@@ -28,9 +28,9 @@ struct Interval {
 /// time: in order of size (Pisarchyk and Lee, "Efficient Memory Management for
 /// Deep Neural Net Inference", 2020), of size times duration, or of duration,
 /// and again with those first that ended up above the bound. The best attempt
-/// counts; one at the bound is the last.
+/// counts; one at the bound, or of at most `enough` bytes, is the last.
 int64_t packIntervals(llvm::MutableArrayRef<Interval> intervals,
-                      int64_t alignment);
+                      int64_t alignment, int64_t enough = 0);
 
 /// Returns the maximum number of bytes that are live at one instant, a lower
 /// bound of any packing. `instant` receives the first such instant if it is not

@@ -112,6 +112,23 @@ TEST(ArenaTest, NestedIntervalsTakeNoMoreThanTheyMust) {
   EXPECT_EQ(packIntervals(intervals, kAlignment), least);
 }
 
+TEST(ArenaTest, EnoughIsEnough) {
+  // The attempts are those of the best packing, of which fewer may be made.
+  std::mt19937 random(5);
+  bool isShorter = false;
+  for (int round = 0; round < 100; ++round) {
+    std::vector<Interval> best = randomIntervals(random, 30, 40);
+    std::vector<Interval> some = best;
+    int64_t least = packIntervals(best, kAlignment);
+    int64_t enough = least + least / 10;
+    int64_t total = packIntervals(some, kAlignment, enough);
+    EXPECT_GE(total, least);
+    EXPECT_LE(total, enough);
+    isShorter |= total > least;
+  }
+  EXPECT_TRUE(isShorter);
+}
+
 TEST(ArenaTest, MemoryIsUsedAgain) {
   std::vector<Interval> intervals = {{256, 0, 1, 0}, {256, 2, 3, 0}};
   EXPECT_EQ(packIntervals(intervals, kAlignment), 256);
