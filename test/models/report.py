@@ -11,10 +11,11 @@ inputs; `test/models/zoo` says which. It is exported by `ingot_torch.export`, co
 trained for five steps of AdamW by Ingot and by PyTorch in fp32.
 
 - **agrees**: the losses are within 1e-3 of PyTorch's, and no parameter's gradient is off by more than 1e-2 (or ten
-  times what PyTorch's in fp32 is off by) from that in double. *smooth* stands where PyTorch in fp32 and in double part
-  by more than 1e-4: there the gradients of the variant without kinks (ReLU to SiLU, max to average pooling) are
-  compared with those in double, and their median error is at most one and a half times PyTorch's own, which is given in
-  parentheses: with its usual order of channels, and with channels last, which Ingot uses. The larger one counts.
+  times what PyTorch's in fp32 is off by) from that in double. *smooth* stands where PyTorch in fp32, in one of its two
+  orders of channels, and in double part by more than 1e-4: there the gradients of the variant without kinks (ReLU to
+  SiLU, max to average pooling) are compared with those in double, and their median error is at most one and a half
+  times PyTorch's own, which is given in parentheses: with its usual order of channels, and with channels last, which
+  Ingot uses. The larger one counts.
 - **off** is the largest relative difference of a loss, or the median error of the gradients of the smooth variant.
 - **bf16** is the largest relative difference of a loss in bf16 from PyTorch's in fp32; 3e-2 is allowed. In parentheses
   is what PyTorch's own loss in bf16 (autocast) is off by: a batch norm over a few numbers enlarges any rounding.

@@ -14,10 +14,12 @@ IMAGES = {
     "data2vec-vision": {},
     "deit": {"architectures": ["DeiTForImageClassification"]},
     "dinov2": {},
+    "dinov2_with_registers": {},
     "efficientnet": {"image_size": 64, "hidden_dim": None},
     "focalnet": {"embed_dim": 16, "depths": [1, 1], "focal_levels": [2, 2], "focal_windows": [3, 3],
                  "hidden_sizes": [16, 32], "patch_size": 4},
     "hiera": {"embed_dim": 16, "image_size": [64, 64], "depths": [1, 1, 1, 1]},
+    "ijepa": {},
     "levit": {"image_size": 64, "hidden_sizes": [16, 32, 48], "num_attention_heads": [2, 2, 2], "depths": [1, 1, 1],
               "key_dim": [8, 8, 8], "patch_size": 16,
               "drop_path_rate": None, "architectures": ["LevitForImageClassification"]},
@@ -25,7 +27,11 @@ IMAGES = {
     "mobilenet_v2": {"image_size": 64},
     "mobilevit": {"image_size": 64, "hidden_sizes": [32, 32, 32], "neck_hidden_sizes": [8, 8, 16, 16, 16, 16, 32],
                   "patch_size": 2},
+    "mobilevitv2": {"image_size": 64, "base_attn_unit_dims": [16, 16, 16], "n_attn_blocks": [1, 1, 1],
+                    "patch_size": 2},
     "poolformer": {"hidden_sizes": [8, 16, 16, 32], "depths": [1, 1, 1, 1]},
+    "pvt": {"image_size": 64, "hidden_sizes": [8, 16, 16, 32], "num_attention_heads": [1, 2, 2, 4],
+            "depths": [1, 1, 1, 1], "patch_sizes": [4, 2, 2, 2]},
     "pvt_v2": {"hidden_sizes": [8, 16, 16, 32], "num_attention_heads": [1, 2, 2, 4], "depths": [1, 1, 1, 1]},
     "regnet": {"hidden_sizes": [16, 32], "depths": [1, 1], "embedding_size": 8, "groups_width": 8},
     "resnet": {"hidden_sizes": [16, 32], "depths": [1, 1], "embedding_size": 8},
@@ -37,6 +43,7 @@ IMAGES = {
     "vit_msn": {},
 }  # fmt: skip
 SIZES = {"efficientnet": 64, "hiera": 64, "levit": 64, "mobilenet_v1": 64, "mobilenet_v2": 64, "mobilevit": 64,
+         "mobilevitv2": 64, "pvt": 64,
          "swiftformer": 64}  # fmt: skip
 
 CONVOLUTIONS = {"conv_dim": [16, 16, 16], "conv_stride": [5, 2, 2], "conv_kernel": [10, 3, 3],

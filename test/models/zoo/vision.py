@@ -89,8 +89,8 @@ def video_model(name):
 
         model = torchvision.models.get_model(name, weights=None, num_classes=10)
         # The multiscale transformers fix the clip's shape in their positions.
-        shape = (16, 224, 224) if name.startswith("mvit") else (16, 64, 64) if name == "s3d" else (8, 32, 32)
-        batch = 1 if name.startswith("mvit") else 2
+        shape = (16, 224, 224) if name.startswith("mvit") or name == "s3d" else (8, 32, 32)
+        batch = 1 if shape[0] == 16 else 2
         return Example(model, {"clips": torch.randn(batch * 5, 3, *shape)}, batch=batch)
 
     return build
