@@ -2,6 +2,7 @@
 """Runs ONNX's own tests of operators and networks through ingot-eval.
 
     conformance.py INGOT_EVAL FOLDER [--only REGEX] [--shard I/N] [--list] [--light] [--compiled LEVEL] [--page FILE]
+        [--record FILE]
 
 Every test of the onnx package whose operators are imported is run: a model of
 one operator, with inputs and the outputs expected of it. Inputs that must be
@@ -23,6 +24,7 @@ import warnings
 
 import numpy as np
 import onnx
+import operator_table
 from onnx import numpy_helper
 
 # Inputs that importers need as constants, by operator.
@@ -321,8 +323,9 @@ def reason_of(message):
     return f"operator {operator[1].split('::')[-1]} is not imported" if operator else text
 
 
-def write_page(path, passed, skipped):
-    """Lists the tests that are skipped, by reason."""
+def write_page(path, cases, agreeing, skipped):
+    """Lists the tests that are skipped, by reason, and counts them by operator."""
+    passed = len(agreeing)
     reasons = {}
     for name, why in skipped:
         reasons.setdefault(reason_of(why), []).append(name.removeprefix("test_"))
@@ -338,6 +341,7 @@ def write_page(path, passed, skipped):
     ]
     for reason, names in sorted(reasons.items(), key=lambda item: (-len(item[1]), item[0])):
         lines.append(f"| {reason} | {len(names)} | {' '.join(sorted(names))} |")
+    lines += operator_table.lines(cases, agreeing)
     with open(path, "w") as page:
         page.write("\n".join(lines) + "\n")
 
@@ -377,6 +381,7 @@ def main():
     parser.add_argument("--page", help="write the list of what is skipped")
     parser.add_argument("--light", action="store_true", help="run the package's networks instead of its operators")
     parser.add_argument("--compiled", metavar="LEVEL", help="run compiled code of this optimization level")
+    parser.add_argument("--record", type=pathlib.Path, help="add to what agrees as compiled code in this file")
     args = parser.parse_args()
     os.makedirs(args.folder, exist_ok=True)
     with warnings.catch_warnings():
@@ -387,12 +392,12 @@ def main():
     index, count = map(int, args.shard.split("/"))
     cases = [c for c in cases if re.search(args.only, c.name)][index::count]
     command = [args.tool] + ([f"--compiled={args.compiled}"] if args.compiled else [])
-    passed, skipped, failed = 0, [], []
+    agreeing, skipped, failed = set(), [], []
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         results = pool.map(lambda case: guarded(case, command, args.folder), cases)
         for case, result in zip(cases, results):
             if result is None:
-                passed += 1
+                agreeing.add(case.name)
             elif result[0] == "skip":
                 skipped.append((case.name, result[1]))
             else:
@@ -401,11 +406,13 @@ def main():
         for name, why in skipped:
             print(f"skipped {name}: {why}")
     if args.page:
-        write_page(args.page, passed, skipped)
+        write_page(args.page, cases, agreeing, skipped)
+    if args.record:
+        operator_table.record(args.record, args.compiled, operator_table.count(cases, agreeing))
     for name, why in failed:
         print(f"FAILED {name}: {why}")
-    print(f"{passed} agree, {len(skipped)} skipped, {len(failed)} fail")
-    return 1 if failed or not passed else 0
+    print(f"{len(agreeing)} agree, {len(skipped)} skipped, {len(failed)} fail")
+    return 1 if failed or not agreeing else 0
 
 
 if __name__ == "__main__":
