@@ -231,6 +231,13 @@ void GroupPlan::choose() {
                  [](const Group &group) { return group.nodes.size() < 2; });
 }
 
+/// Returns how often groups may be packed. Packing takes up to the square of
+/// the steps: fewer times where they are many thousands.
+unsigned countAttempts(size_t steps) {
+  constexpr size_t most = 16, least = 4, effort = 1'000'000'000;
+  return std::clamp(effort / (steps * steps), least, most);
+}
+
 struct GroupKernels : ingot::impl::GroupKernelsBase<GroupKernels> {
   using GroupKernelsBase::GroupKernelsBase;
 
@@ -257,7 +264,7 @@ struct GroupKernels : ingot::impl::GroupKernelsBase<GroupKernels> {
     // The live bytes are a bound that packing does not always reach: groups
     // that do not fit are tried by halves.
     int64_t bytes = graph.getArenaBytes();
-    unsigned attempts = 16;
+    unsigned attempts = countAttempts(graph.getNodes().size());
     auto attempt = [&](auto &attempt, size_t from, size_t to) -> void {
       if (from == to || attempts == 0)
         return;
