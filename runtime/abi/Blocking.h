@@ -135,13 +135,35 @@ struct AttentionBlocking {
   /// Rows of a block of queries, and of a block of keys: scores of one block
   /// against the other stay in the L1 cache.
   static constexpr int64_t kQueries = 96, kKeys = 64;
+  /// The same of the forward pass on vector units: it packs a block of keys for
+  /// as many queries as there are up to this number, and scores of one strip of
+  /// queries against the keys stay in the L1 cache.
+  static constexpr int64_t kForwardQueries = 192, kForwardKeys = 256;
   /// Packed rows are padded with zeros to a multiple of this many elements: a
   /// tile of either GEMM.
   static constexpr int64_t kColumns = 32;
   /// Numbers, 8 MiB of f32, that the gradients of all queries which share keys
   /// may take in the scratch memory of a thread.
   static constexpr int64_t kMostQuerySums = 2 << 20;
+
+  /// The queries of a task of the forward pass on vector units, in whole tiles:
+  /// blocks are equal, and smaller where there are few heads.
+  static constexpr int64_t forwardQueries(int64_t heads, int64_t queries) {
+    constexpr int64_t leastTasks = 8, leastQueries = 48;
+    int64_t wanted =
+        std::min(divideCeil(leastTasks, std::max<int64_t>(heads, 1)),
+                 divideCeil(queries, leastQueries));
+    int64_t blocks =
+        std::max({divideCeil(queries, kForwardQueries), wanted, int64_t(1)});
+    return std::max(
+        alignTo(divideCeil(queries, blocks), kVectorBlocking.tileRows),
+        kVectorBlocking.tileRows);
+  }
 };
+static_assert(AttentionBlocking::kForwardQueries % kVectorBlocking.tileRows ==
+              0);
+static_assert(kVectorBlocking.tileRows * AttentionBlocking::kForwardKeys * 4 <=
+              kL1Bytes / 2);
 static_assert(AttentionBlocking::kQueries * AttentionBlocking::kKeys * 4 <=
               kL1Bytes);
 static_assert(AttentionBlocking::kKeys % AttentionBlocking::kColumns == 0);

@@ -418,17 +418,27 @@ struct AttentionScratch {
     int64_t shared = heads * desc.queries * size;
     keepsHeads = !isHalf || shared <= AttentionBlocking::kMostQuerySums;
     querySums = !isHalf ? 0 : keepsHeads ? shared : queryBlock * size;
-    // Gradients need the most: sums first, then operands.
+    // Gradients: sums first, then operands.
     int64_t sums = 2 * queryBlock * keyBlock + queryBlock * size +
                    keyBlock * (size + valueSize) + querySums;
     int64_t queries = queryBlock * (size + valueSize);
     int64_t rows = queries + keyBlock * (2 * size + valueSize);
     // On tile units operands consist of parts of two bytes; queries are both a
     // left and a right operand, and there is a strip of weights.
-    bytes = onTiles ? sums * 4 + (rows + queries + columns * queryBlock) * 2 *
-                                     getTileParts(desc.type)
-                    : (sums + rows) * 4;
+    bytes = onTiles
+                ? sums * 4 + (rows + queries + columns * queryBlock) * 2 *
+                                 getTileParts(desc.type)
+                : std::max(sums + rows, getForwardSize(size, valueSize)) * 4;
     bytes = alignTo(bytes, INGOT_ALIGNMENT);
+  }
+
+  /// Numbers in scratch memory of the forward pass on vector units: queries,
+  /// keys and values, the scores of a strip of queries, and results.
+  static constexpr int64_t getForwardSize(int64_t size, int64_t valueSize) {
+    constexpr int64_t queries = AttentionBlocking::kForwardQueries;
+    constexpr int64_t keys = AttentionBlocking::kForwardKeys;
+    return (queries + keys) * (size + valueSize) +
+           kVectorBlocking.tileRows * keys;
   }
 
   /// Whether the gradients of all queries that share keys are summed at once:

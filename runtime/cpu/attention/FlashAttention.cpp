@@ -57,9 +57,9 @@ void ingot::runtime::flashAttention(const AttentionShape &s, ReadRows q,
                                     float *lse, void *scratch) {
   Operands o{s,  q,  k,  v,   {},      {},          result,
              {}, {}, {}, lse, nullptr, findTiles(s)};
-  runTasks(getKernels().forward, o,
-           s.batch * s.heads * ingot::abi::divideCeil(s.queries, kQueryBlock),
-           scratch);
+  int64_t blocks =
+      ingot::abi::divideCeil(s.queries, forwardQueriesOf(s, o.tiles));
+  runTasks(getKernels().forward, o, s.batch * s.heads * blocks, scratch);
 }
 
 void ingot::runtime::flashAttentionGrad(const AttentionShape &s, ReadRows q,

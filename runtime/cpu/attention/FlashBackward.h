@@ -42,10 +42,22 @@ void computeDelta(const Operands &o, int64_t task, float *) {
   }
 }
 
+/// Rows of f32 that vector units read or add to.
+template <typename Float> struct Rows {
+  Float *data = nullptr;
+  int64_t ld = 0;
+};
+
+void clearRows(int64_t rows, int64_t columns, const Rows<float> &to) {
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t c = 0; c < columns; c += kLanes)
+      store(to.data + r * to.ld + c, Vector{});
+}
+
 /// The packed operands, and the sums, of the gradients of a block of queries
 /// and a block of keys, in the scratch memory of a thread. Vector units read
-/// rows as they are, and keys and values transposed as well; tile units read
-/// rows packed as left and as right operands.
+/// rows as they are, in place where they can, and keys and values transposed as
+/// well; tile units read rows packed as left and as right operands.
 struct BackwardBlocks {
   const Operands &o;
   const AttentionShape &s;
@@ -56,6 +68,8 @@ struct BackwardBlocks {
   float *querySums;
   int64_t firstHead, firstQuery;
   float *q, *g, *k, *kt, *vt;
+  /// Where vector units find the rows of the block.
+  Rows<const float> queryRows, gradRows, keyRows;
   char *leftQ, *leftG, *rightQ, *rightG, *rightK, *rightKt, *rightVt, *strip;
 
   BackwardBlocks(const Operands &operands, float *scratch, int64_t firstHead,
@@ -84,13 +98,41 @@ struct BackwardBlocks {
     strip = rightVt + units.offset(kKeyBlock, s.valueSize);
   }
 
-  void packQueries(int64_t batch, int64_t head, int64_t first,
-                   int64_t count) const {
+  /// Whether tiles of rows of `columns` elements need no padding, and sums need
+  /// no rounding.
+  bool isWhole(int64_t columns) const {
+    return !o.tiles && !isHalf(s) && columns % kTileColumns == 0;
+  }
+  /// Packs rows to `to` unless they are read in place.
+  Rows<const float> packRows(int64_t count, int64_t columns,
+                             const TypedRows<const char> &rows,
+                             float *to) const {
+    if (isWhole(columns) && isReadInPlace(rows))
+      return {reinterpret_cast<const float *>(rows.at(0)),
+              rows.elementStride()};
+    pack(count, columns, rows, to, padded(columns));
+    return {to, padded(columns)};
+  }
+  /// Columns of tiles for sums of `columns`.
+  int64_t widthOf(int64_t columns) const {
+    return isWhole(columns) ? columns : padded(columns);
+  }
+  /// Where the gradients of the keys, or values, of a block are summed: in
+  /// their place, or in `room`.
+  Rows<float> keySums(const WrittenRows &grads, int64_t columns, float *room,
+                      const BlockPosition &at) const {
+    if (!isWhole(columns))
+      return {room, padded(columns)};
+    TypedRows rows = rowsOf(o, grads, at.batch, at.head, at.begin);
+    return {reinterpret_cast<float *>(rows.at(0)), rows.elementStride()};
+  }
+
+  void packQueries(int64_t batch, int64_t head, int64_t first, int64_t count) {
     TypedRows rows = rowsOf(o, o.q, batch, head, first);
     TypedRows grads = rowsOf(o, o.cotangent, batch, head, first);
     if (!o.tiles) {
-      pack(count, s.size, rows, q, ks);
-      pack(count, s.valueSize, grads, g, vs);
+      queryRows = packRows(count, s.size, rows, q);
+      gradRows = packRows(count, s.valueSize, grads, g);
       return;
     }
     TileUnits units{*o.tiles};
@@ -101,12 +143,15 @@ struct BackwardBlocks {
     units.packRight(count, s.valueSize, grads.elements(), gradStride, 1,
                     rightG);
   }
-  void packKeys(int64_t batch, int64_t head, int64_t first,
-                int64_t count) const {
+  void packKeys(int64_t batch, int64_t head, int64_t first, int64_t count) {
     TypedRows rows = rowsOf(o, o.k, batch, head, first);
     TypedRows values = rowsOf(o, o.v, batch, head, first);
     if (!o.tiles) {
-      pack(count, s.size, rows, k, ks);
+      for (int64_t i = 0; i < count; ++i) {
+        rows.prefetch(i, s.size);
+        values.prefetch(i, s.valueSize);
+      }
+      keyRows = packRows(count, s.size, rows, k);
       packTransposed(count, s.size, rows, kt, kKeyBlock);
       packTransposed(count, s.valueSize, values, vt, kKeyBlock);
       return;
@@ -149,22 +194,25 @@ struct BackwardBlocks {
       scores.multiplyColumns(units, s.size, leftQ, rightKt, weights);
       scores.multiplyColumns(units, s.valueSize, leftG, rightVt, scoreGrads);
     } else {
-      scores.multiplyColumns(s.size, q, ks, kt, weights);
-      scores.multiplyColumns(s.valueSize, g, vs, vt, scoreGrads);
+      scores.multiplyColumns(s.size, queryRows.data, queryRows.ld, kt, weights);
+      scores.multiplyColumns(s.valueSize, gradRows.data, gradRows.ld, vt,
+                             scoreGrads);
     }
     int64_t first =
         (scores.batch * s.heads + scores.head) * s.queries + scores.q0;
     for (int64_t i = 0; i < scores.queries; ++i) {
-      Range columns = scores.columnsOf(i / scores.strip * scores.strip);
+      Range columns = scores.vectorsOf(
+          i, scores.columnsOf(i / scores.strip * scores.strip));
       float *w = weights + i * kKeyBlock, *d = scoreGrads + i * kKeyBlock;
-      float lse = o.lse[first + i], perQuery = o.delta[first + i];
+      float lse = o.lse[first + i] * kLog2E;
+      float perQuery = o.delta[first + i] * s.scale;
       float room[kKeyBlock];
       const float *factors = scores.drawRow(i, columns, room);
       scores.forEachVector(i, columns, w, [&](int64_t j, Vector x) {
-        Vector e = exponential(x - lse), scoreGrad = load(d + j);
+        Vector e = exponential2(x - lse), scoreGrad = load(d + j);
         store(w + j, factors ? e * load(factors + j) : e);
         scoreGrad = factors ? scoreGrad * load(factors + j) : scoreGrad;
-        store(d + j, e * (scoreGrad - perQuery) * s.scale);
+        store(d + j, e * (scoreGrad * s.scale - perQuery));
       });
       for (int64_t j = 0; j < kKeyBlock; j += kLanes)
         if (j < columns.begin || j >= columns.end) {
@@ -176,16 +224,20 @@ struct BackwardBlocks {
 
   /// Adds the contribution of these keys to the gradient of the queries.
   void addQueryGradient(const ScoreBlock &scores) const {
+    auto keys = [&](int64_t first) { return scores.keysOfStrip(first); };
+    if (isWhole(s.size)) {
+      float *sums = sumsOf(scores.batch, scores.head, scores.q0);
+      int64_t ld = o.dq.rowStride / static_cast<int64_t>(sizeof(float));
+      return multiply<false>(scores.queries, s.size, scoreGrads,
+                             Constant<kKeyBlock>(), keyRows.data, keyRows.ld,
+                             sums, ld, true, keys);
+    }
     if (o.tiles)
       scores.multiplyByKeys(TileUnits{*o.tiles}, scoreGrads, rightK, ks, strip,
                             dq, false);
     else
-      multiply<false>(scores.queries, ks, scoreGrads, kKeyBlock, k, ks, dq, ks,
-                      false, [&](int64_t first) {
-                        Range columns = scores.columnsOf(first);
-                        return Range{columns.begin,
-                                     smaller(columns.end, scores.keys)};
-                      });
+      multiply<false>(scores.queries, ks, scoreGrads, Constant<kKeyBlock>(),
+                      keyRows.data, keyRows.ld, dq, ks, false, keys);
     for (int64_t i = 0; i < scores.queries; ++i) {
       float *to = sumsOf(scores.batch, scores.head, scores.q0 + i);
       for (int64_t c = 0; c < s.size; ++c)
@@ -195,7 +247,8 @@ struct BackwardBlocks {
 
   /// Adds the contribution of these queries to the gradients of keys and
   /// values.
-  void addKeyGradients(const ScoreBlock &scores) const {
+  void addKeyGradients(const ScoreBlock &scores, Rows<float> keySums,
+                       Rows<float> valueSums) const {
     if (o.tiles) {
       TileUnits units{*o.tiles};
       scores.multiplyByQueries(units, weights, rightG, vs, strip, dv);
@@ -203,10 +256,12 @@ struct BackwardBlocks {
       return;
     }
     auto queries = [&](int64_t first) { return scores.queriesOf(first); };
-    multiply<true>(scores.keys, vs, weights, kKeyBlock, g, vs, dv, vs, true,
-                   queries);
-    multiply<true>(scores.keys, ks, scoreGrads, kKeyBlock, q, ks, dk, ks, true,
-                   queries);
+    Constant<kKeyBlock> ld;
+    multiply<true>(scores.keys, widthOf(s.valueSize), weights, ld,
+                   gradRows.data, gradRows.ld, valueSums.data, valueSums.ld,
+                   true, queries);
+    multiply<true>(scores.keys, widthOf(s.size), scoreGrads, ld, queryRows.data,
+                   queryRows.ld, keySums.data, keySums.ld, true, queries);
   }
 };
 
@@ -218,11 +273,17 @@ void computeQueryGradients(const Operands &o, int64_t task, float *scratch) {
   data.packQueries(at.batch, at.head, at.begin, at.end - at.begin);
   data.clearQueries(at.batch, at.head, at.begin, at.end);
   int64_t length = countKeys(s, at.batch);
-  Range blocks = keyBlocksOf(s, length, at.begin, at.end);
+  Range blocks = keyBlocksOf(s, length, at.begin, at.end, kKeyBlock);
   for (int64_t k0 = blocks.begin; k0 < blocks.end; k0 += kKeyBlock) {
-    ScoreBlock scores{
-        s,        stripOf(o),        at.batch, at.head,
-        at.begin, at.end - at.begin, k0,       smaller(kKeyBlock, length - k0)};
+    ScoreBlock scores{s,
+                      stripOf(o),
+                      grainOf(o),
+                      at.batch,
+                      at.head,
+                      at.begin,
+                      at.end - at.begin,
+                      k0,
+                      smaller(kKeyBlock, length - k0)};
     data.packKeys(at.batch, at.head / (s.heads / s.keyHeads), k0, scores.keys);
     data.computeScoreGradients(scores);
     data.addQueryGradient(scores);
@@ -233,13 +294,13 @@ void computeQueryGradients(const Operands &o, int64_t task, float *scratch) {
 /// Computes the gradients of a block of keys and its values and, if `both`, its
 /// contribution to the gradients of the queries on the way.
 void computeKeyBlock(const Operands &o, const BlockPosition &at,
-                     const BackwardBlocks &data, bool both) {
+                     BackwardBlocks &data, bool both) {
   const AttentionShape &s = o.shape;
   int64_t rows = at.end - at.begin, group = s.heads / s.keyHeads;
-  for (int64_t i = 0; i < rows * data.ks; ++i)
-    data.dk[i] = 0;
-  for (int64_t i = 0; i < rows * data.vs; ++i)
-    data.dv[i] = 0;
+  Rows<float> keySums = data.keySums(o.dk, s.size, data.dk, at);
+  Rows<float> valueSums = data.keySums(o.dv, s.valueSize, data.dv, at);
+  clearRows(rows, data.widthOf(s.size), keySums);
+  clearRows(rows, data.widthOf(s.valueSize), valueSums);
   // Gradients of keys beyond the sample's length are 0.
   int64_t keys = smaller(rows, countKeys(s, at.batch) - at.begin);
   Range blocks = {0, 0};
@@ -249,27 +310,35 @@ void computeKeyBlock(const Operands &o, const BlockPosition &at,
   }
   for (int64_t head = at.head * group; head < (at.head + 1) * group; ++head)
     for (int64_t q0 = blocks.begin; q0 < blocks.end; q0 += kQueryBlock) {
-      ScoreBlock scores{s,        stripOf(o),
-                        at.batch, head,
-                        q0,       smaller(kQueryBlock, s.queries - q0),
-                        at.begin, keys};
+      ScoreBlock scores{s,
+                        stripOf(o),
+                        grainOf(o),
+                        at.batch,
+                        head,
+                        q0,
+                        smaller(kQueryBlock, s.queries - q0),
+                        at.begin,
+                        keys};
       data.packQueries(at.batch, head, q0, scores.queries);
       data.computeScoreGradients(scores);
-      data.addKeyGradients(scores);
+      data.addKeyGradients(scores, keySums, valueSums);
       if (both)
         data.addQueryGradient(scores);
     }
-  writeRows(rows, s.size, data.dk, data.ks,
-            rowsOf(o, o.dk, at.batch, at.head, at.begin));
-  writeRows(rows, s.valueSize, data.dv, data.vs,
-            rowsOf(o, o.dv, at.batch, at.head, at.begin));
+  if (!data.isWhole(s.size))
+    writeRows(rows, s.size, data.dk, data.ks,
+              rowsOf(o, o.dk, at.batch, at.head, at.begin));
+  if (!data.isWhole(s.valueSize))
+    writeRows(rows, s.valueSize, data.dv, data.vs,
+              rowsOf(o, o.dv, at.batch, at.head, at.begin));
 }
 
 /// Computes the gradients of a block of keys of one key head.
 void computeKeyGradients(const Operands &o, int64_t task, float *scratch) {
+  BackwardBlocks data(o, scratch, 0, 0);
   computeKeyBlock(
-      o, BlockPosition(task, o.shape.keyHeads, o.shape.keys, kKeyBlock),
-      BackwardBlocks(o, scratch, 0, 0), false);
+      o, BlockPosition(task, o.shape.keyHeads, o.shape.keys, kKeyBlock), data,
+      false);
 }
 
 /// Computes all gradients of one key head and of the heads that use it.

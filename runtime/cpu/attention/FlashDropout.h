@@ -81,7 +81,7 @@ inline void drawWords(const Dropout &dropout, int64_t first, unsigned *to) {
 void drawFactors(const Dropout &dropout, int64_t position, Range columns,
                  float *factors) {
   // A block may begin before the columns, and the last draw may end after them.
-  unsigned words[kKeyBlock + 8 * kLanes];
+  unsigned words[kMostKeys + 8 * kLanes];
   int64_t begin = position + columns.begin, end = position + columns.end;
   int64_t firstBlock = begin / 4, drawn = firstBlock;
   for (; drawn * 4 < end; drawn += kLanes)

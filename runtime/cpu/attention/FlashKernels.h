@@ -20,6 +20,10 @@ namespace ingot::runtime::flash {
 
 inline constexpr int64_t kQueryBlock = abi::AttentionBlocking::kQueries;
 inline constexpr int64_t kKeyBlock = abi::AttentionBlocking::kKeys;
+inline constexpr int64_t kForwardKeys = abi::AttentionBlocking::kForwardKeys;
+inline constexpr int64_t kMostQueries =
+    std::max(kQueryBlock, abi::AttentionBlocking::kForwardQueries);
+inline constexpr int64_t kMostKeys = std::max(kKeyBlock, kForwardKeys);
 
 inline bool isHalf(const AttentionShape &shape) {
   return shape.type != INGOT_F32;
@@ -40,6 +44,13 @@ inline abi::AttentionScratch getScratch(const AttentionShape &s) {
   desc.value_size = s.valueSize;
   desc.type = s.type;
   return {desc, s.onTiles};
+}
+
+/// The queries of a task of the forward pass.
+inline int64_t forwardQueriesOf(const AttentionShape &s, bool onTiles) {
+  return onTiles ? kQueryBlock
+                 : abi::AttentionBlocking::forwardQueries(s.batch * s.heads,
+                                                          s.queries);
 }
 
 /// Keys of a sample of the batch that are below its length.

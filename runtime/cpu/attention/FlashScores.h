@@ -19,8 +19,9 @@ namespace {
 /// The scores of a block of queries with a block of keys.
 struct ScoreBlock {
   const AttentionShape &s;
-  /// Rows of a strip, for all of which the same columns are computed.
-  int64_t strip;
+  /// Rows of a strip, for all of which the same columns are computed; columns
+  /// end at a multiple of `grain`.
+  int64_t strip, grain;
   int64_t batch, head, q0, queries, k0, keys;
 
   /// Draws the dropout factors of the weights of one query into `room`, which
@@ -40,14 +41,26 @@ struct ScoreBlock {
     return {s.left < 0 ? 0 : larger(0, from),
             s.right < 0 ? keys : smaller(keys, to)};
   }
-  /// The columns that are computed for the strip of queries from `first` on, in
-  /// whole tiles.
+  /// The keys that some query of the strip from `first` on may attend to.
+  Range keysOfStrip(int64_t first) const {
+    return keysOf(first, smaller(first + strip, queries));
+  }
+  /// The columns that are computed for the strip, which start with a tile.
   Range columnsOf(int64_t first) const {
-    Range range = keysOf(first, smaller(first + strip, queries));
+    Range range = keysOfStrip(first);
     if (range.isEmpty())
       return {0, 0};
     return {range.begin / kTileColumns * kTileColumns,
-            abi::alignTo(range.end, kTileColumns)};
+            abi::alignTo(range.end, grain)};
+  }
+  /// The part of the strip's columns, in whole vectors, that holds all keys
+  /// that one query may attend to.
+  Range vectorsOf(int64_t query, Range columns) const {
+    Range visible = keysOf(query, query + 1);
+    int64_t begin = larger(columns.begin, visible.begin / kLanes * kLanes);
+    int64_t end = smaller(columns.end, abi::alignTo(visible.end, kLanes));
+    return visible.isEmpty() ? Range{columns.begin, columns.begin}
+                             : Range{begin, end};
   }
   /// The queries that may attend to some key of the strip from `first` on.
   Range queriesOf(int64_t first) const {
@@ -64,10 +77,19 @@ struct ScoreBlock {
       for (int64_t r = 0; r < queries; r += strip) {
         Range columns = columnsOf(r);
         if (w >= columns.begin && w < columns.end)
-          multiplyStrip<false>(smaller(strip, queries - r), size, a + r * lda,
-                               lda, b + w, kKeyBlock, c + r * kKeyBlock + w,
-                               kKeyBlock, false);
+          multiplyColumns(smaller(strip, queries - r), size, a + r * lda, lda,
+                          b + w, kKeyBlock, columns.end - w,
+                          c + r * kKeyBlock + w, kKeyBlock);
       }
+  }
+  /// The same for a tile, of which `columns` are wanted.
+  static void multiplyColumns(int64_t rows, int64_t size, const float *a,
+                              int64_t lda, const float *b, int64_t ldb,
+                              int64_t columns, float *c, int64_t ldc) {
+    if (columns > kLanes)
+      multiplyStrip<2, false>(rows, size, a, lda, b, ldb, c, ldc, false);
+    else
+      multiplyStrip<1, false>(rows, size, a, lda, b, ldb, c, ldc, false);
   }
 
   /// Computes the same on tile units.
@@ -82,9 +104,21 @@ struct ScoreBlock {
     }
   }
 
-  /// Calls `use(column, scores)` for each vector of the columns of one query.
-  /// Scores are the products, scaled and biased; -infinity where the query may
+  /// Whether scores are products times a positive number, where visible.
+  bool isPlain() const {
+    return !s.bias.data && !s.mask.data && s.dropout.scale == 0 && s.scale > 0;
+  }
+  /// Makes the products in the vector at column j -infinity where the query may
   /// not attend.
+  void hide(int64_t query, int64_t j, float *products) const {
+    Vector x = load(products + j);
+    Integers shown = insideOf(keysOf(query, query + 1), j);
+    store(products + j, shown ? x : Vector{} - kInfinity);
+  }
+
+  /// Calls `use(column, scores)` for each vector of the columns of one query.
+  /// Scores are the products, scaled and biased, in units of log(2); -infinity
+  /// where the query may not attend.
   template <typename Use>
   inline void forEachVector(int64_t query, Range columns, const float *products,
                             Use use) const {
@@ -94,15 +128,11 @@ struct ScoreBlock {
     const unsigned char *mask =
         s.mask.data ? s.mask.at(batch, head, q0 + query) + k0 : nullptr;
     for (int64_t j = columns.begin; j < columns.end; j += kLanes) {
-      Vector x = load(products + j) * s.scale;
+      Vector x = load(products + j) * (s.scale * kLog2E);
       if (bias || mask)
         x = applyBiasAndMask(x, bias, mask, j);
-      if (j < visible.begin || j + kLanes > visible.end) {
-        Integers at = indices() + static_cast<int>(j);
-        Integers inside = (at >= static_cast<int>(visible.begin)) &
-                          (at < static_cast<int>(visible.end));
-        x = inside ? x : Vector{} - kInfinity;
-      }
+      if (j < visible.begin || j + kLanes > visible.end)
+        x = insideOf(visible, j) ? x : Vector{} - kInfinity;
       use(j, x);
     }
   }
@@ -145,6 +175,12 @@ struct ScoreBlock {
   }
 
 private:
+  /// Which lanes of the vector at column j are in a range.
+  static Integers insideOf(Range range, int64_t j) {
+    Integers at = indices() + static_cast<int>(j);
+    return (at >= static_cast<int>(range.begin)) &
+           (at < static_cast<int>(range.end));
+  }
   static Integers indices() {
     Integers at;
     for (int l = 0; l < INGOT_LANES; ++l)
@@ -162,7 +198,7 @@ private:
       else
         for (int64_t l = 0; l < count; ++l)
           add[l] = bias[j + l];
-      x += add;
+      x += add * kLog2E;
     }
     if (mask) {
       Bytes bytes{};
@@ -190,9 +226,9 @@ Range blocksOf(int64_t begin, int64_t end, int64_t extent, int64_t block) {
 /// The blocks of the first `keys` keys that some query in [begin, end) may
 /// attend to.
 Range keyBlocksOf(const AttentionShape &s, int64_t keys, int64_t begin,
-                  int64_t end) {
+                  int64_t end, int64_t block) {
   return blocksOf(s.left < 0 ? 0 : begin - s.left,
-                  s.right < 0 ? keys : end + s.right, keys, kKeyBlock);
+                  s.right < 0 ? keys : end + s.right, keys, block);
 }
 /// The blocks of queries that may attend to some key in [begin, end).
 Range queryBlocksOf(const AttentionShape &s, int64_t begin, int64_t end) {
@@ -224,6 +260,8 @@ TypedRows<Byte> rowsOf(const Operands &o, const HeadsView<Byte> &view,
 int64_t stripOf(const Operands &o) {
   return o.tiles ? o.tiles->tileRows : kTileRows;
 }
+/// The columns that the units multiply at least.
+int64_t grainOf(const Operands &o) { return o.tiles ? kTileColumns : kLanes; }
 
 } // namespace
 } // namespace ingot::runtime::flash

@@ -19,49 +19,57 @@ namespace {
 // Products of tiles on vector units
 //===----------------------------------------------------------------------===//
 
-/// c = a b, or c += a b if `adds`, for a tile of `Rows` rows of c: element
-/// (row, inner) of a is at row * lda + inner, or, by columns, at row + inner *
-/// lda.
-template <int Rows, bool ByColumns>
-inline void multiplyTile(int64_t depth, const float *a, int64_t lda,
+/// c = a b, or c += a b if `adds`, for a tile of `Rows` rows and `Vectors`
+/// vectors of columns of c: element (row, inner) of a is at row * lda + inner,
+/// or, by columns, at row + inner * lda. A distance that is a Constant needs no
+/// registers for addresses.
+template <int Rows, int Vectors, bool ByColumns, typename Distance>
+inline void multiplyTile(int64_t depth, const float *a, Distance lda,
                          const float *b, int64_t ldb, float *c, int64_t ldc,
                          bool adds) {
-  Vector sum[Rows][2];
+  Vector sum[Rows][Vectors];
 #pragma unroll
-  for (int r = 0; r < Rows; ++r) {
-    sum[r][0] = adds ? load(c + r * ldc) : Vector{};
-    sum[r][1] = adds ? load(c + r * ldc + kLanes) : Vector{};
-  }
+  for (int r = 0; r < Rows; ++r)
+#pragma unroll
+    for (int v = 0; v < Vectors; ++v)
+      sum[r][v] = adds ? load(c + r * ldc + v * kLanes) : Vector{};
   for (int64_t i = 0; i < depth; ++i) {
-    Vector low = load(b + i * ldb), high = load(b + i * ldb + kLanes);
+    Vector right[Vectors];
+#pragma unroll
+    for (int v = 0; v < Vectors; ++v)
+      right[v] = load(b + i * ldb + v * kLanes);
 #pragma unroll
     for (int r = 0; r < Rows; ++r) {
       float left = ByColumns ? a[i * lda + r] : a[r * lda + i];
-      sum[r][0] += left * low;
-      sum[r][1] += left * high;
+#pragma unroll
+      for (int v = 0; v < Vectors; ++v)
+        sum[r][v] += left * right[v];
     }
   }
 #pragma unroll
-  for (int r = 0; r < Rows; ++r) {
-    store(c + r * ldc, sum[r][0]);
-    store(c + r * ldc + kLanes, sum[r][1]);
-  }
+  for (int r = 0; r < Rows; ++r)
+#pragma unroll
+    for (int v = 0; v < Vectors; ++v)
+      store(c + r * ldc + v * kLanes, sum[r][v]);
 }
 
-/// The same for at most tileRows rows.
-template <bool ByColumns>
-void multiplyStrip(int64_t rows, int64_t depth, const float *a, int64_t lda,
+/// The same for at most kTileRows rows.
+template <int Vectors, bool ByColumns, typename Distance>
+void multiplyStrip(int64_t rows, int64_t depth, const float *a, Distance lda,
                    const float *b, int64_t ldb, float *c, int64_t ldc,
                    bool adds) {
   if (rows == kTileRows)
-    return multiplyTile<kTileRows, ByColumns>(depth, a, lda, b, ldb, c, ldc,
-                                              adds);
+    return multiplyTile<kTileRows, Vectors, ByColumns>(depth, a, lda, b, ldb, c,
+                                                       ldc, adds);
   int64_t r = 0;
   auto run = [&](auto count) {
     for (; r + count <= rows; r += count)
-      multiplyTile<count, ByColumns>(depth, a + (ByColumns ? r : r * lda), lda,
-                                     b, ldb, c + r * ldc, ldc, adds);
+      multiplyTile<count, Vectors, ByColumns>(
+          depth, a + (ByColumns ? r : r * lda), lda, b, ldb, c + r * ldc, ldc,
+          adds);
   };
+  if constexpr (kTileRows > 8)
+    run(Constant<8>());
   run(Constant<4>());
   run(Constant<1>());
 }
@@ -74,8 +82,8 @@ struct Range {
 /// c = a b, or c += a b if `adds`, for `rows` rows and `width` columns, a
 /// multiple of kTileColumns. `depthOf(first)` is the range of inner indices
 /// that contribute to the strip of rows that starts at `first`.
-template <bool ByColumns, typename DepthOf>
-inline void multiply(int64_t rows, int64_t width, const float *a, int64_t lda,
+template <bool ByColumns, typename Distance, typename DepthOf>
+inline void multiply(int64_t rows, int64_t width, const float *a, Distance lda,
                      const float *b, int64_t ldb, float *c, int64_t ldc,
                      bool adds, DepthOf depthOf) {
   for (int64_t w = 0; w < width; w += kTileColumns)
@@ -85,7 +93,7 @@ inline void multiply(int64_t rows, int64_t width, const float *a, int64_t lda,
         continue;
       if (depth.isEmpty())
         depth = {0, 0};
-      multiplyStrip<ByColumns>(
+      multiplyStrip<2, ByColumns>(
           smaller(kTileRows, rows - r), depth.end - depth.begin,
           a + (ByColumns ? depth.begin * lda + r : r * lda + depth.begin), lda,
           b + depth.begin * ldb + w, ldb, c + r * ldc + w, ldc, adds);
@@ -145,10 +153,26 @@ template <typename Byte> struct TypedRows {
   int32_t type;
 
   Byte *at(int64_t row) const { return data + row * stride; }
+  TypedRows from(int64_t row) const { return {at(row), stride, type}; }
+  /// Prefetches a row of `size` elements: processors do not foresee the next
+  /// row.
+  void prefetch(int64_t row, int64_t size) const {
+    constexpr int64_t line = 64;
+    const char *from = at(row);
+    for (int64_t i = 0; i < size * gemm::getElementBytes(type); i += line)
+      __builtin_prefetch(from + i);
+  }
   /// The rows as an operand to pack.
   gemm::Elements elements() const { return {data, type}; }
   int64_t elementStride() const { return stride / gemm::getElementBytes(type); }
 };
+
+/// Whether products read rows where they are: rows of a strip, or of a panel,
+/// must not fall into the same cache sets.
+bool isReadInPlace(const TypedRows<const char> &rows) {
+  constexpr int64_t conflict = 2048;
+  return rows.type == INGOT_F32 && rows.stride % conflict != 0;
+}
 
 /// Returns `count` elements of a row from `first` on as f32: in place, or
 /// converted into `room`.
@@ -191,6 +215,39 @@ void pack(int64_t rows, int64_t size, const TypedRows<const char> &from,
   }
 }
 
+/// Copies rows to f32 in panels of kTileColumns columns, `panelSize` elements
+/// apart, with zeros behind column `size`.
+void packPanels(int64_t rows, int64_t size, const TypedRows<const char> &from,
+                float *to, int64_t panelSize) {
+  float room[kTileColumns];
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t c = 0; c < size; c += kTileColumns) {
+      int64_t width = smaller(kTileColumns, size - c);
+      const float *source = widenRow(from, r, c, width, room);
+      float *row = to + c / kTileColumns * panelSize + r * kTileColumns;
+      if (width == kTileColumns) {
+        store(row, load(source));
+        store(row + kLanes, load(source + kLanes));
+        continue;
+      }
+      for (int64_t i = 0; i < kTileColumns; ++i)
+        row[i] = i < width ? source[i] : 0;
+    }
+}
+
+/// Copies the transpose of a square of vectors.
+inline void transposeSquare(const float *from, int64_t ldFrom, float *to,
+                            int64_t ld) {
+  Vector v[INGOT_LANES];
+#pragma unroll
+  for (int l = 0; l < INGOT_LANES; ++l)
+    v[l] = load(from + l * ldFrom);
+  transposeVectors<INGOT_LANES / 2>(v);
+#pragma unroll
+  for (int l = 0; l < INGOT_LANES; ++l)
+    store(to + l * ld, v[l]);
+}
+
 /// Copies the transpose of rows to f32: `size` rows of `ld` columns, with zeros
 /// from column `rows` on.
 void packTransposed(int64_t rows, int64_t size,
@@ -199,6 +256,11 @@ void packTransposed(int64_t rows, int64_t size,
   for (int64_t r = 0; r < ld; r += kLanes)
     for (int64_t c = 0; c < size; c += kLanes) {
       int64_t width = smaller(kLanes, size - c);
+      if (from.type == INGOT_F32 && r + kLanes <= rows && width == kLanes) {
+        transposeSquare(reinterpret_cast<const float *>(from.at(r)) + c,
+                        from.elementStride(), to + c * ld + r, ld);
+        continue;
+      }
       const float *at[INGOT_LANES] = {};
       for (int64_t l = 0; l < kLanes && r + l < rows; ++l)
         at[l] = widenRow(from, r + l, c, width, room + l * kLanes);
@@ -208,14 +270,7 @@ void packTransposed(int64_t rows, int64_t size,
             to[(c + i) * ld + r + l] = r + l < rows ? at[l][i] : 0;
         continue;
       }
-      Vector v[INGOT_LANES];
-#pragma unroll
-      for (int l = 0; l < INGOT_LANES; ++l)
-        v[l] = load(at[l]);
-      transposeVectors<INGOT_LANES / 2>(v);
-#pragma unroll
-      for (int l = 0; l < INGOT_LANES; ++l)
-        store(to + (c + l) * ld + r, v[l]);
+      transposeSquare(room, kLanes, to + c * ld + r, ld);
     }
 }
 

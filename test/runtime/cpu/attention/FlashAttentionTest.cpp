@@ -359,6 +359,20 @@ INSTANTIATE_TEST_SUITE_P(
                  false,
                  {131, 77},
                  0.1},
+            // Several blocks of keys, and of queries.
+            Case{"long", {1, 1, 1, 420, 610, 32, 40, 0.2f, -1, 150}},
+            Case{"long_window", {1, 2, 1, 590, 590, 24, 32, 0.2f, 130, 10}},
+            Case{"long_lengths",
+                 {2, 2, 2, 300, 530, 64, 64, 0.125f},
+                 false,
+                 true,
+                 {0, 290}},
+            // Rows so far apart that they are packed, and so close that they
+            // are not.
+            Case{"far", {1, 8, 8, 70, 70, 64, 64, 0.125f, -1, 0}},
+            Case{"near", {1, 3, 3, 70, 70, 32, 32, 0.125f, -1, 0}},
+            // The least product is the highest score.
+            Case{"negative", {1, 2, 2, 80, 80, 16, 16, -0.2f, -1, 0}},
             // Less than the numbers' step.
             Case{"dropout_little",
                  {1, 1, 1, 64, 64, 8, 8, 0.3f},
