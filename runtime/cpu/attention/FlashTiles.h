@@ -184,6 +184,26 @@ inline const float *widenRow(const TypedRows<const char> &rows, int64_t row,
   return room;
 }
 
+/// Returns a vector of elements of `Type` as f32.
+template <int Type> inline Vector loadElements(const char *from) {
+  if constexpr (Type == INGOT_F32)
+    return load(reinterpret_cast<const float *>(from));
+  else if constexpr (Type == INGOT_BF16)
+    return widenBf16(*reinterpret_cast<const HalfWords *>(from));
+  else
+    return widenF16(*reinterpret_cast<const HalfWords *>(from));
+}
+/// Calls the function with the type as a constant.
+template <typename Function>
+inline void visitType(int32_t type, Function function) {
+  if (type == INGOT_F32)
+    function(Constant<INGOT_F32>());
+  else if (type == INGOT_BF16)
+    function(Constant<INGOT_BF16>());
+  else
+    function(Constant<INGOT_F16>());
+}
+
 /// Writes rows of sums, which are `ld` elements apart, in the type of `to`.
 void writeRows(int64_t count, int64_t columns, const float *sums, int64_t ld,
                const TypedRows<char> &to) {
@@ -199,49 +219,54 @@ void writeRows(int64_t count, int64_t columns, const float *sums, int64_t ld,
   }
 }
 
+/// Copies `size` elements of a row to f32, and then zeros up to `width`.
+template <int Type>
+inline void packRow(const TypedRows<const char> &from, int64_t row,
+                    int64_t first, int64_t size, int64_t width, float *to) {
+  constexpr int64_t bytes = gemm::getElementBytes(Type);
+  int64_t c = 0;
+  for (; c + kLanes <= size; c += kLanes)
+    store(to + c, loadElements<Type>(from.at(row) + (first + c) * bytes));
+  if (c < size) {
+    float room[kLanes];
+    const float *rest = widenRow(from, row, first + c, size - c, room);
+    for (int64_t l = 0; l < size - c; ++l)
+      to[c + l] = rest[l];
+  }
+  for (c = size; c < width; ++c)
+    to[c] = 0;
+}
+
 /// Copies rows to f32, with zeros from column `size` to column `ld`.
 void pack(int64_t rows, int64_t size, const TypedRows<const char> &from,
           float *to, int64_t ld) {
-  for (int64_t r = 0; r < rows; ++r) {
-    float *row = to + r * ld;
-    const float *source = widenRow(from, r, 0, size, row);
-    int64_t c = 0;
-    for (; c + kLanes <= size && source != row; c += kLanes)
-      store(row + c, load(source + c));
-    for (; c < size; ++c)
-      row[c] = source[c];
-    for (; c < ld; ++c)
-      row[c] = 0;
-  }
+  visitType(from.type, [&](auto type) {
+    for (int64_t r = 0; r < rows; ++r)
+      packRow<type>(from, r, 0, size, ld, to + r * ld);
+  });
 }
 
 /// Copies rows to f32 in panels of kTileColumns columns, `panelSize` elements
 /// apart, with zeros behind column `size`.
 void packPanels(int64_t rows, int64_t size, const TypedRows<const char> &from,
                 float *to, int64_t panelSize) {
-  float room[kTileColumns];
-  for (int64_t r = 0; r < rows; ++r)
-    for (int64_t c = 0; c < size; c += kTileColumns) {
-      int64_t width = smaller(kTileColumns, size - c);
-      const float *source = widenRow(from, r, c, width, room);
-      float *row = to + c / kTileColumns * panelSize + r * kTileColumns;
-      if (width == kTileColumns) {
-        store(row, load(source));
-        store(row + kLanes, load(source + kLanes));
-        continue;
-      }
-      for (int64_t i = 0; i < kTileColumns; ++i)
-        row[i] = i < width ? source[i] : 0;
-    }
+  visitType(from.type, [&](auto type) {
+    for (int64_t r = 0; r < rows; ++r)
+      for (int64_t c = 0; c < size; c += kTileColumns)
+        packRow<type>(from, r, c, smaller(kTileColumns, size - c), kTileColumns,
+                      to + c / kTileColumns * panelSize + r * kTileColumns);
+  });
 }
 
 /// Copies the transpose of a square of vectors.
-inline void transposeSquare(const float *from, int64_t ldFrom, float *to,
-                            int64_t ld) {
+template <int Type>
+inline void transposeSquare(const TypedRows<const char> &from, int64_t row,
+                            int64_t column, float *to, int64_t ld) {
+  const char *first = from.at(row) + column * gemm::getElementBytes(Type);
   Vector v[INGOT_LANES];
 #pragma unroll
   for (int l = 0; l < INGOT_LANES; ++l)
-    v[l] = load(from + l * ldFrom);
+    v[l] = loadElements<Type>(first + l * from.stride);
   transposeVectors<INGOT_LANES / 2>(v);
 #pragma unroll
   for (int l = 0; l < INGOT_LANES; ++l)
@@ -252,25 +277,23 @@ inline void transposeSquare(const float *from, int64_t ldFrom, float *to,
 /// from column `rows` on.
 void packTransposed(int64_t rows, int64_t size,
                     const TypedRows<const char> &from, float *to, int64_t ld) {
-  float room[INGOT_LANES * INGOT_LANES];
   for (int64_t r = 0; r < ld; r += kLanes)
     for (int64_t c = 0; c < size; c += kLanes) {
+      float *square = to + c * ld + r;
       int64_t width = smaller(kLanes, size - c);
-      if (from.type == INGOT_F32 && r + kLanes <= rows && width == kLanes) {
-        transposeSquare(reinterpret_cast<const float *>(from.at(r)) + c,
-                        from.elementStride(), to + c * ld + r, ld);
+      if (r + kLanes <= rows && width == kLanes) {
+        visitType(from.type, [&](auto type) {
+          transposeSquare<type>(from, r, c, square, ld);
+        });
         continue;
       }
-      const float *at[INGOT_LANES] = {};
-      for (int64_t l = 0; l < kLanes && r + l < rows; ++l)
-        at[l] = widenRow(from, r + l, c, width, room + l * kLanes);
-      if (r + kLanes > rows || width < kLanes) {
+      for (int64_t l = 0; l < kLanes; ++l) {
+        float room[kLanes] = {};
+        const float *row =
+            r + l < rows ? widenRow(from, r + l, c, width, room) : room;
         for (int64_t i = 0; i < width; ++i)
-          for (int64_t l = 0; l < kLanes; ++l)
-            to[(c + i) * ld + r + l] = r + l < rows ? at[l][i] : 0;
-        continue;
+          square[i * ld + l] = row[i];
       }
-      transposeSquare(room, kLanes, to + c * ld + r, ld);
     }
 }
 
