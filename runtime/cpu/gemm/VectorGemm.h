@@ -181,14 +181,15 @@ void packB(Elements b, int64_t innerStride, int64_t columnStride, int64_t size,
 // Multiplication
 //===----------------------------------------------------------------------===//
 
-void multiplyTile(int64_t size, const char *panelA, const char *panelB,
-                  float *__restrict c, int64_t rowStride, int64_t rows,
-                  int64_t columns, bool adds) {
-  const auto *__restrict a = reinterpret_cast<const float *>(panelA);
-  const auto *__restrict b = reinterpret_cast<const float *>(panelB);
-  Vector sum[kTileRows][2];
+/// Multiplies the first `Rows` rows of a tile.
+template <int Rows>
+inline void multiplyRows(int64_t size, const float *__restrict a,
+                         const float *__restrict b, float *__restrict c,
+                         int64_t rowStride, int64_t rows, int64_t columns,
+                         bool adds) {
+  Vector sum[Rows][2];
 #pragma unroll
-  for (int i = 0; i < kTileRows; ++i)
+  for (int i = 0; i < Rows; ++i)
     sum[i][0] = sum[i][1] = Vector{};
   auto multiplyStep = [&]() __attribute__((always_inline)) {
     Vector low = load(b), high = load(b + kLanes);
@@ -197,7 +198,7 @@ void multiplyTile(int64_t size, const char *panelA, const char *panelB,
     if constexpr (kLanes > 8)
       __builtin_prefetch(b + 8 * kTileColumns + kLanes);
 #pragma unroll
-    for (int i = 0; i < kTileRows; ++i) {
+    for (int i = 0; i < Rows; ++i) {
       sum[i][0] += a[i] * low;
       sum[i][1] += a[i] * high;
     }
@@ -206,8 +207,8 @@ void multiplyTile(int64_t size, const char *panelA, const char *panelB,
   };
   // Prefetch the lines of c one row at a time: all at once would delay the
   // loads of b.
-  int64_t part = size / kTileRows;
-  for (int64_t i = 0; i < kTileRows; ++i) {
+  int64_t part = size / Rows;
+  for (int64_t i = 0; i < Rows; ++i) {
     const float *row = c + i * rowStride;
     __builtin_prefetch(row, 1);
     if (kLanes > 8)
@@ -222,10 +223,10 @@ void multiplyTile(int64_t size, const char *panelA, const char *panelB,
     for (; k < part; ++k)
       multiplyStep();
   }
-  for (int64_t k = part * kTileRows; k < size; ++k)
+  for (int64_t k = part * Rows; k < size; ++k)
     multiplyStep();
 #pragma unroll
-  for (int i = 0; i < kTileRows; ++i) {
+  for (int i = 0; i < Rows; ++i) {
     if (i >= rows)
       continue;
     float *row = c + i * rowStride;
@@ -237,6 +238,21 @@ void multiplyTile(int64_t size, const char *panelA, const char *panelB,
     storeFirst(row, sum[i][0], columns);
     storeFirst(row + kLanes, sum[i][1], rest);
   }
+}
+
+void multiplyTile(int64_t size, const char *panelA, const char *panelB,
+                  float *c, int64_t rowStride, int64_t rows, int64_t columns,
+                  bool adds) {
+  const auto *a = reinterpret_cast<const float *>(panelA);
+  const auto *b = reinterpret_cast<const float *>(panelB);
+  // The rows at the end of a matrix, or of a batch, rarely fill a tile.
+  if (rows <= kTileRows / 3)
+    return multiplyRows<kTileRows / 3>(size, a, b, c, rowStride, rows, columns,
+                                       adds);
+  if (rows <= kTileRows / 3 * 2)
+    return multiplyRows<kTileRows / 3 * 2>(size, a, b, c, rowStride, rows,
+                                           columns, adds);
+  multiplyRows<kTileRows>(size, a, b, c, rowStride, rows, columns, adds);
 }
 
 } // namespace

@@ -160,17 +160,22 @@ TEST_P(Gemm, BitsDependOnRowAndColumnAlone) {
   std::mt19937 random(2);
   Problem whole(random, 1, 100, 700, 500, false, false, GetParam());
   whole.run();
-  // The same product, a row and a part of the columns at a time.
-  for (int64_t i : {0, 11, 12, 99}) {
+  // The same product, a few rows and a part of the columns at a time.
+  using Rows = std::pair<int64_t, int64_t>;
+  for (auto [i, rows] :
+       {Rows(0, 1), Rows(11, 1), Rows(12, 1), Rows(99, 1), Rows(3, 2),
+        Rows(5, 4), Rows(40, 6), Rows(60, 8), Rows(89, 11)}) {
     Problem part = whole;
     part.gemm.a = whole.gemm.a + i * 500;
     part.gemm.b = whole.gemm.b + 333;
-    part.gemm.m = 1;
+    part.gemm.m = rows;
     part.gemm.n = 50;
     part.gemm.c = part.c.data();
     part.run();
-    for (int64_t j = 0; j < 50; ++j)
-      ASSERT_EQ(part.c[j], whole.c[i * 700 + 333 + j]);
+    for (int64_t r = 0; r < rows; ++r)
+      for (int64_t j = 0; j < 50; ++j)
+        ASSERT_EQ(part.c[r * part.gemm.cRow + j],
+                  whole.c[(i + r) * 700 + 333 + j]);
   }
 }
 
