@@ -137,7 +137,8 @@ private:
           bytesOf(cast<MemRefType>(buffer.getType())) < leastBytes / 16 ||
           findStride(index.front(), loop) != 1)
         return;
-      std::optional<int64_t> distance = findDistance(index.front(), loop);
+      std::optional<int64_t> distance =
+          findDistance(buffer, index.front(), loop);
       if (!distance)
         return;
       Stream stream = {buffer, index.front(), *distance};
@@ -153,16 +154,45 @@ private:
   }
 
   /// Returns the prefetch distance, about a piece: in the loop, or in later
-  /// iterations of the loop around a short loop.
-  std::optional<int64_t> findDistance(Value index, scf::ForOp loop) {
+  /// iterations of the loop around a short loop. Where these are apart, the
+  /// processor stops at the end of each by itself: two pieces.
+  std::optional<int64_t> findDistance(Value buffer, Value index,
+                                      scf::ForOp loop) {
     std::optional<int64_t> length = findLength(loop);
     auto around = loop->getParentOfType<scf::ForOp>();
-    if (!length || *length > piece || !around)
+    if (!length || !around)
       return piece;
     std::optional<int64_t> stride = findStride(index, around);
+    if (stride && isReadBefore(buffer, *stride, loop, around))
+      return *stride;
+    if (*length > piece)
+      return piece;
     if (!stride || *length <= 0)
       return std::nullopt;
-    return *stride * std::max<int64_t>(1, piece / *length);
+    int64_t ahead = *stride > *length ? 2 * piece : piece;
+    return *stride * std::max<int64_t>(1, ahead / *length);
+  }
+
+  /// Whether a loop before this one in the same iteration of `around` reads the
+  /// same row, and the next row fits into the second-level cache: this loop
+  /// then has nothing to wait for, and prefetches the next row.
+  static bool isReadBefore(Value buffer, int64_t stride, scf::ForOp loop,
+                           scf::ForOp around) {
+    constexpr int64_t mostBytes = 256 << 10;
+    auto type = cast<MemRefType>(buffer.getType());
+    if (stride <= 0 || loop->getParentOp() != around ||
+        stride * bytesOf(type) / type.getNumElements() > mostBytes)
+      return false;
+    auto reads = [&](memref::LoadOp load) {
+      return load.getMemRef() == buffer && load.getIndices().size() == 1 &&
+                     findStride(load.getIndices().front(), around) == stride
+                 ? WalkResult::interrupt()
+                 : WalkResult::advance();
+    };
+    for (Operation *op = loop->getPrevNode(); op; op = op->getPrevNode())
+      if (isa<scf::ForOp>(op) && op->walk(reads).wasInterrupted())
+        return true;
+    return false;
   }
 
   /// Splits the loop into pieces, each of which prefetches the next one.

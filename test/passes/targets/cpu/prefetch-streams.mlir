@@ -70,7 +70,42 @@ func.func @sum(%x: memref<100000xf32>, %s: memref<1xf32>) {
   return
 }
 
-// Short pieces of long rows: two rows further, not beside the piece.
+// The second pass over a row finds it in the cache, and prefetches the next row.
+// CHECK-LABEL: func @passes
+func.func @passes(%x: memref<100000xf32>, %s: memref<100xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c100 = arith.constant 100 : index
+  %c1000 = arith.constant 1000 : index
+  %zero = arith.constant 0.0 : f32
+  scf.for %row = %c0 to %c100 step %c1 {
+    %first = arith.muli %row, %c1000 : index
+    // CHECK: %[[NEAR:.*]] = arith.constant 512 : index
+    // CHECK: arith.addi %{{.*}}, %[[NEAR]]
+    // CHECK: memref.prefetch
+    %top = scf.for %i = %c0 to %c1000 step %c1 iter_args(%old = %zero) -> (f32) {
+      %at = arith.addi %first, %i : index
+      %0 = memref.load %x[%at] : memref<100000xf32>
+      %1 = arith.maxnumf %old, %0 : f32
+      scf.yield %1 : f32
+    }
+    // CHECK: %[[FAR:.*]] = arith.constant 1000 : index
+    // CHECK: %[[AHEAD:.*]] = arith.addi %{{.*}}, %[[FAR]]
+    // CHECK: %[[NEXT:.*]] = arith.minsi %[[AHEAD]]
+    // CHECK: memref.prefetch %{{.*}}[%[[NEXT]]]
+    %sum = scf.for %i = %c0 to %c1000 step %c1 iter_args(%old = %zero) -> (f32) {
+      %at = arith.addi %first, %i : index
+      %0 = memref.load %x[%at] : memref<100000xf32>
+      %1 = arith.subf %0, %top : f32
+      %2 = arith.addf %old, %1 : f32
+      scf.yield %2 : f32
+    }
+    memref.store %sum, %s[%row] : memref<100xf32>
+  }
+  return
+}
+
+// Short pieces of long rows: four rows further, not beside the piece.
 // CHECK-LABEL: func @columns
 func.func @columns(%x: memref<100000xf32>, %s: memref<64xf32>) {
   %c0 = arith.constant 0 : index
@@ -80,8 +115,8 @@ func.func @columns(%x: memref<100000xf32>, %s: memref<64xf32>) {
   %c1000 = arith.constant 1000 : index
   scf.for %row = %c0 to %c100 step %c1 {
     %first = arith.muli %row, %c1000 : index
-    // CHECK: %[[C2000:.*]] = arith.constant 2000
-    // CHECK: %[[AHEAD:.*]] = arith.addi %{{.*}}, %[[C2000]]
+    // CHECK: %[[C4000:.*]] = arith.constant 4000
+    // CHECK: %[[AHEAD:.*]] = arith.addi %{{.*}}, %[[C4000]]
     // CHECK: %[[NEXT:.*]] = arith.minsi %[[AHEAD]]
     // CHECK: memref.prefetch %{{.*}}[%[[NEXT]]]
     scf.for %i = %c0 to %c256 step %c1 {
