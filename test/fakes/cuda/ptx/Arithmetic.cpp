@@ -35,14 +35,15 @@ void mapBinary(Warp &warp, const Instruction &instruction) {
   warp.writeLanes(instruction.to[0], values);
 }
 
-template <typename T, typename F, typename B = T, typename C = T>
+template <typename T, typename F, typename B = T, typename C = T,
+          typename Result = C>
 void mapTernary(Warp &warp, const Instruction &instruction) {
   const T *a = warp.read<T>(instruction.from[0]);
   const B *b = warp.read<B>(instruction.from[1]);
   const C *c = warp.read<C>(instruction.from[2]);
-  C values[lanes];
+  Result values[lanes];
   for (int lane = 0; lane < lanes; ++lane)
-    values[lane] = static_cast<C>(F()(a[lane], b[lane], c[lane]));
+    values[lane] = static_cast<Result>(F()(a[lane], b[lane], c[lane]));
   warp.writeLanes(instruction.to[0], values);
 }
 
@@ -96,16 +97,30 @@ void countZeros(Warp &warp, const Instruction &instruction) {
   warp.writeLanes(instruction.to[0], values);
 }
 
+constexpr uint16_t signOfBfloat = 0x8000;
+struct NegBfloat {
+  uint16_t operator()(uint16_t a) const { return a ^ signOfBfloat; }
+};
+struct AbsBfloat {
+  uint16_t operator()(uint16_t a) const {
+    return a & static_cast<uint16_t>(~signOfBfloat);
+  }
+};
+
+struct RoundToHalf {
+  uint16_t operator()(float a) const {
+    return std::bit_cast<uint16_t>(static_cast<_Float16>(a));
+  }
+};
+
 /// Two halves of a register, the first operand in the upper one.
+template <typename Round>
 void packHalves(Warp &warp, const Instruction &instruction) {
   const float *high = warp.read<float>(instruction.from[0]);
   const float *low = warp.read<float>(instruction.from[1]);
   uint32_t values[lanes];
   for (int lane = 0; lane < lanes; ++lane)
-    values[lane] =
-        uint32_t(std::bit_cast<uint16_t>(static_cast<_Float16>(high[lane])))
-            << 16 |
-        std::bit_cast<uint16_t>(static_cast<_Float16>(low[lane]));
+    values[lane] = uint32_t(Round()(high[lane])) << 16 | Round()(low[lane]);
   warp.writeLanes(instruction.to[0], values);
 }
 
@@ -481,15 +496,20 @@ Form fakes::ptx::selectArithmetic(const Opcode &opcode) {
     return {
         mapTernary<int32_t, ExtractSigned, uint32_t, uint32_t>, 4, {4, 4, 4}};
   if (root == "bfe" && type == "u64")
-    return {
-        mapTernary<uint64_t, ExtractBits, uint32_t, uint64_t>, 8, {8, 4, 4}};
+    return {mapTernary<uint64_t, ExtractBits, uint32_t, uint32_t, uint64_t>,
+            8,
+            {8, 4, 4}};
   if (root == "bfe" && type == "s64")
-    return {
-        mapTernary<int64_t, ExtractSigned, uint32_t, uint64_t>, 8, {8, 4, 4}};
+    return {mapTernary<int64_t, ExtractSigned, uint32_t, uint32_t, int64_t>,
+            8,
+            {8, 4, 4}};
   if (root == "prmt" && opcode.parts.size() == 2)
     return {mapTernary<uint32_t, PermuteBytes>, 4, {4, 4, 4}};
   if (root == "cvt" && opcode.has("f16x2") && type == "f32" && opcode.has("rn"))
-    return {packHalves, 4, {4, 4}};
+    return {packHalves<RoundToHalf>, 4, {4, 4}};
+  if (root == "cvt" && opcode.has("bf16x2") && type == "f32" &&
+      opcode.has("rn"))
+    return {packHalves<RoundToBfloat>, 4, {4, 4}};
   if (root == "shfl" && opcode.has("sync") && type == "b32")
     return {shuffle,
             4,
@@ -516,6 +536,11 @@ Form fakes::ptx::selectArithmetic(const Opcode &opcode) {
             : (isNeg ? mapUnary<int16_t, Neg> : mapUnary<int16_t, Abs>);
     return {execute, bytes, {bytes}};
   }
+  if ((root == "neg" || root == "abs") && type == "bf16")
+    return {root == "neg" ? mapUnary<uint16_t, NegBfloat>
+                          : mapUnary<uint16_t, AbsBfloat>,
+            2,
+            {2}};
   if (root == "neg")
     return unary<Neg>(opcode);
   if (root == "abs")

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "test/fakes/cuda/ptx/Functions.h"
 #include "test/fakes/cuda/ptx/Program.h"
 #include "test/fakes/cuda/ptx/Warp.h"
 
@@ -30,6 +31,27 @@ double roundTo(double value, int64_t rounding) {
     return std::nearbyint(value);
   }
 }
+
+/// A bf16, from numbers that a double represents.
+struct Bfloat {
+  Bfloat() = default;
+  template <typename T> explicit Bfloat(T value) {
+    auto exact = static_cast<double>(value);
+    auto single = static_cast<float>(exact);
+    // An odd last bit stands for all that are lost, so that rounding again
+    // rounds as once.
+    if (static_cast<double>(single) != exact && exact == exact) {
+      if (std::fabs(static_cast<double>(single)) > std::fabs(exact))
+        single = std::nextafterf(single, 0);
+      single = std::bit_cast<float>(std::bit_cast<uint32_t>(single) | 1);
+    }
+    bits = RoundToBfloat()(single);
+  }
+  template <typename T> explicit operator T() const {
+    return static_cast<T>(std::bit_cast<float>(uint32_t(bits) << 16));
+  }
+  uint16_t bits = 0;
+};
 
 template <typename T> constexpr bool isFloat = !std::is_integral_v<T>;
 
@@ -118,6 +140,8 @@ template <typename Body> Execute withType(std::string_view type, Body body) {
     return body(int64_t());
   if (type == "f16")
     return body(_Float16());
+  if (type == "bf16")
+    return body(Bfloat());
   if (type == "f32")
     return body(float());
   return type == "f64" ? body(double()) : nullptr;
@@ -142,6 +166,8 @@ Form fakes::ptx::selectConversion(const Opcode &opcode, uint32_t toBytes,
     else
       isKnown &= part == "rn" || part == "rni";
   }
+  // Numbers of 64 bits would be rounded twice.
+  isKnown &= !opcode.has("bf16") || getBytes(opcode.type()) < 8;
   if (isKnown)
     execute = withType(opcode.parts[count - 2], [&](auto to) {
       return withType(opcode.parts[count - 1], [&](auto from) {

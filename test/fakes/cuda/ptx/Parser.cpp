@@ -389,7 +389,8 @@ void FunctionParser::addInstruction(std::string_view text, int line) {
     instruction.flow = Flow::Barrier;
   } else if (root == "ld" || root == "st") {
     parseAccess(instruction, opcode, operands);
-  } else if (root == "cvt" && operands.size() == 2 && !opcode.has("f16x2")) {
+  } else if (root == "cvt" && operands.size() == 2 && !opcode.has("f16x2") &&
+             !opcode.has("bf16x2")) {
     uint32_t toBytes = find(operands[0]).bytes;
     uint32_t fromBytes = operands[1].starts_with("%")
                              ? find(operands[1]).bytes
