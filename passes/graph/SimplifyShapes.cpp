@@ -8,6 +8,7 @@
 #include "passes/graph/Passes.h"
 
 #include "dialects/ingot/builders/Builders.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace ingot;
@@ -250,6 +251,64 @@ struct GatherOfHalves : OpRewritePattern<GatherOp> {
   }
 };
 
+/// A gather whose indices are constants that count up by one, as positions do,
+/// is a slice, or a slice that is repeated for leading dimensions of the
+/// indices. The gradient is then a sum instead of scattered rows.
+struct GatherOfRun : OpRewritePattern<GatherOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(GatherOp op,
+                                PatternRewriter &rewriter) const override {
+    DenseElementsAttr indices;
+    if (!matchPattern(op.getIndices(), m_Constant(&indices)) || indices.empty())
+      return failure();
+    RankedTensorType from = tensorType(op.getOperand());
+    ArrayRef<int64_t> shape = tensorType(op.getIndices()).getShape();
+    ArrayRef<int64_t> to = tensorType(op.getResult()).getShape();
+    int64_t dim = op.getDim(), rows = from.getDimSize(dim);
+    auto clamp = [&](const APInt &index) {
+      return std::clamp<int64_t>(index.getSExtValue(), 0, rows - 1);
+    };
+    auto values = indices.value_begin<APInt>();
+    int64_t count = indices.getNumElements(), first = clamp(*values);
+    int64_t run = 1;
+    for (auto value = std::next(values); run < count; ++run, ++value)
+      if (clamp(*value) != first + run)
+        break;
+    for (auto [i, value] : llvm::enumerate(indices.getValues<APInt>()))
+      if (clamp(value) != first + static_cast<int64_t>(i) % run)
+        return failure();
+    // The leading dimensions repeat, and the others count.
+    size_t split = shape.size();
+    int64_t counted = 1;
+    while (split > 0 && counted < run)
+      counted *= shape[--split];
+    if (counted != run)
+      return failure();
+
+    SmallVector<int64_t> starts(from.getRank(), 0), limits(from.getShape());
+    SmallVector<int64_t> strides(from.getRank(), 1);
+    starts[dim] = first;
+    limits[dim] = first + run;
+    SmallVector<int64_t> part(from.getShape());
+    part[dim] = run;
+    Location loc = op.getLoc();
+    Value slice = op.getOperand();
+    if (run != rows)
+      slice = SliceOp::create(
+          rewriter, loc, RankedTensorType::get(part, from.getElementType()),
+          slice, starts, limits, strides);
+    // [before, counted dimensions, after], then the repeated dimensions.
+    SmallVector<int64_t> kept(to.take_front(dim)), dims;
+    llvm::append_range(kept, to.drop_front(dim + split));
+    for (int64_t i = 0, rank = to.size(); i < rank; ++i)
+      if (i < dim || i >= dim + static_cast<int64_t>(split))
+        dims.push_back(i);
+    Value rowsInShape = reshapeTo(rewriter, loc, slice, kept);
+    rewriter.replaceOp(op, broadcastTo(rewriter, loc, rowsInShape, to, dims));
+    return success();
+  }
+};
+
 /// A cast to fewer bits is moved before ops that only move elements: fewer
 /// bytes are moved, and 16-bit compute copies of weights are read in place.
 template <typename Op> struct NarrowBefore : OpRewritePattern<CastOp> {
@@ -323,6 +382,7 @@ void ingot::populateShapeSimplifications(RewritePatternSet &patterns) {
   patterns
       .add<TransposeOfUnits, ReduceOverUnits, ReduceOfReduce,
            BroadcastOfBroadcast, ReshapeIntoBroadcast, TransposeBetweenReshapes,
-           SumOfPads, ConcatOfConcat, GatherOfHalves, NarrowBefore<PadOp>,
-           NarrowBefore<ConcatOp>, ScatterIntoFirstRows>(patterns.getContext());
+           SumOfPads, ConcatOfConcat, GatherOfHalves, GatherOfRun,
+           NarrowBefore<PadOp>, NarrowBefore<ConcatOp>, ScatterIntoFirstRows>(
+          patterns.getContext());
 }

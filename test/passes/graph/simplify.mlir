@@ -251,3 +251,27 @@ func.func @scatter_into_first_rows(%t: tensor<16x2xf32>, %u: tensor<3x2xf32>, %i
   %3 = ingot.scatter_add %u[%i] into %2 dim = 0 : (tensor<3xi64>, tensor<3x2xf32>, tensor<9x2xf32>) -> tensor<9x2xf32>
   return %1, %3 : tensor<9x2xf32>, tensor<9x2xf32>
 }
+
+// Positions select rows in order: a slice, which is repeated for each sample.
+// CHECK-LABEL: func @gather_of_run
+// CHECK-SAME:    (%[[T:.*]]: tensor<9x2xf32>)
+func.func @gather_of_run(%t: tensor<9x2xf32>) -> (tensor<3x2xf32>, tensor<2x3x2xf32>, tensor<9x2xf32>, tensor<2x2xf32>, tensor<3x2xf32>) {
+  // CHECK-DAG: %[[ROWS:.*]] = ingot.slice %[[T]] starts = [4, 0] limits = [7, 2]
+  // CHECK-DAG: %[[REPEATED:.*]] = ingot.broadcast %[[ROWS]] dims = [1, 2]
+  // CHECK-DAG: %[[LAST:.*]] = ingot.slice %[[T]] starts = [8, 0] limits = [9, 2]
+  // CHECK-DAG: %[[SAME:.*]] = ingot.broadcast
+  // CHECK-DAG: %[[JUMPS:.*]] = ingot.gather %[[T]]
+  // CHECK: return %[[ROWS]], %[[REPEATED]], %[[T]], %[[SAME]], %[[JUMPS]]
+  %run = ingot.constant dense<[4, 5, 6]> : tensor<3xi64>
+  %0 = ingot.gather %t[%run] dim = 0 : (tensor<9x2xf32>, tensor<3xi64>) -> tensor<3x2xf32>
+  %runs = ingot.constant dense<[[4, 5, 6], [4, 5, 6]]> : tensor<2x3xi64>
+  %1 = ingot.gather %t[%runs] dim = 0 : (tensor<9x2xf32>, tensor<2x3xi64>) -> tensor<2x3x2xf32>
+  %all = ingot.constant dense<[0, 1, 2, 3, 4, 5, 6, 7, 8]> : tensor<9xi64>
+  %2 = ingot.gather %t[%all] dim = 0 : (tensor<9x2xf32>, tensor<9xi64>) -> tensor<9x2xf32>
+  // Indices are clamped.
+  %beyond = ingot.constant dense<[8, 9]> : tensor<2xi64>
+  %3 = ingot.gather %t[%beyond] dim = 0 : (tensor<9x2xf32>, tensor<2xi64>) -> tensor<2x2xf32>
+  %jumps = ingot.constant dense<[4, 6, 8]> : tensor<3xi64>
+  %4 = ingot.gather %t[%jumps] dim = 0 : (tensor<9x2xf32>, tensor<3xi64>) -> tensor<3x2xf32>
+  return %0, %1, %2, %3, %4 : tensor<3x2xf32>, tensor<2x3x2xf32>, tensor<9x2xf32>, tensor<2x2xf32>, tensor<3x2xf32>
+}
