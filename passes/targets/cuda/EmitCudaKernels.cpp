@@ -177,7 +177,7 @@ private:
     OpBuilder builder(product);
     auto describe = [&](const DeviceLaunch &grid) {
       return exec::GridAttr::get(&getContext(), getDeviceSymbol(builder, grid),
-                                 grid.grid, kBlock, grid.shared);
+                                 grid.grid, grid.block, grid.shared);
     };
     SmallVector<Value> partials;
     SmallVector<Attribute> extras;

@@ -42,7 +42,7 @@ exec::LaunchGridOp codegen::createLaunch(OpBuilder &builder, Location loc,
                                          ValueRange outputs) {
   return exec::LaunchGridOp::create(
       builder, loc, getDeviceSymbol(builder, grid), inputs, outputs,
-      /*flops=*/0, /*bytes=*/IntegerAttr(), grid.grid, kBlock, grid.shared,
+      /*flops=*/0, /*bytes=*/IntegerAttr(), grid.grid, grid.block, grid.shared,
       grid.anyGrid, /*extent=*/0,
       /*shard=*/ShardAttr());
 }

@@ -31,18 +31,19 @@ void DeviceFunctionBuilder::startFunction(const Twine &name, TypeRange given,
   builder.setInsertionPointToStart(&entry);
 }
 
-DeviceLaunch DeviceFunctionBuilder::finishFunction(int64_t grid, bool anyGrid) {
+DeviceLaunch DeviceFunctionBuilder::finishFunction(int64_t grid, bool anyGrid,
+                                                   int64_t block) {
   builder.setInsertionPointToEnd(&function.getBody().front());
   gpu::ReturnOp::create(builder, loc);
   function.setKnownBlockSizeAttr(
-      builder.getDenseI32ArrayAttr({static_cast<int32_t>(kBlock), 1, 1}));
+      builder.getDenseI32ArrayAttr({static_cast<int32_t>(block), 1, 1}));
   if (!anyGrid)
     function.setKnownGridSizeAttr(
         builder.getDenseI32ArrayAttr({static_cast<int32_t>(grid), 1, 1}));
   int64_t shared = 0;
   for (BlockArgument memory : function.getWorkgroupAttributions())
     shared += byteSize(cast<MemRefType>(memory.getType()));
-  return {function.getNameAttr(), grid, shared, anyGrid};
+  return {function.getNameAttr(), grid, block, shared, anyGrid};
 }
 
 Value DeviceFunctionBuilder::threadInBlock() {
@@ -124,6 +125,45 @@ Value DeviceFunctionBuilder::shuffleXor(Value value, int64_t distance) {
   return type == bits
              ? result
              : Value(arith::BitcastOp::create(builder, loc, type, result));
+}
+
+/// Lanes add up those that differ from them in one bit, one bit after the
+/// other; what came before a lane is in the groups with that bit off.
+std::pair<Value, Value> DeviceFunctionBuilder::sumBlock(Value value,
+                                                        Value shared) {
+  using I = arith::CmpIPredicate;
+  ScalarEmitter e = scalars();
+  Type i32 = builder.getI32Type();
+  auto word = [&](int64_t number) { return e.constant(i32, number); };
+  auto addWords = [&](Value a, Value b) -> Value {
+    return arith::AddIOp::create(builder, loc, a, b);
+  };
+  Value inBlock = threadInBlock(), warp = e.div(inBlock, kWarp);
+  Value lane =
+      arith::IndexCastUIOp::create(builder, loc, i32, e.rem(inBlock, kWarp));
+  Value sum = value, before = word(0);
+  for (int64_t distance = 1; distance < kWarp; distance *= 2) {
+    Value other = shuffleXor(sum, distance);
+    Value isSecond = e.compare(
+        I::ne, arith::AndIOp::create(builder, loc, lane, word(distance)),
+        word(0));
+    before = addWords(before, arith::SelectOp::create(builder, loc, isSecond,
+                                                      other, word(0)));
+    sum = addWords(sum, other);
+  }
+  // Others may still read what this replaces.
+  synchronizeBlock();
+  onlyIf(e.compare(I::eq, lane, word(0)), [&] { store(sum, shared, warp); });
+  synchronizeBlock();
+  Value all = word(0);
+  for (int64_t i = 0; i < kBlock / kWarp; ++i) {
+    Value part = load(shared, e.index(i));
+    Value isBefore = e.compare(I::sgt, warp, e.index(i));
+    before = addWords(
+        before, arith::SelectOp::create(builder, loc, isBefore, part, word(0)));
+    all = addWords(all, part);
+  }
+  return {all, before};
 }
 
 void DeviceFunctionBuilder::forEach(Value from, Value to, Value step,

@@ -28,6 +28,8 @@ constexpr int64_t kMaxShared = 24 << 10;
 struct DeviceLaunch {
   mlir::StringAttr function;
   int64_t grid = 1;
+  /// The threads of a block.
+  int64_t block = kBlock;
   /// The bytes of shared memory per block.
   int64_t shared = 0;
   /// Whether the result does not depend on the number of blocks.
@@ -44,7 +46,8 @@ protected:
   /// executes.
   void startFunction(const llvm::Twine &name, mlir::TypeRange types,
                      bool withRange);
-  DeviceLaunch finishFunction(int64_t grid, bool anyGrid = false);
+  DeviceLaunch finishFunction(int64_t grid, bool anyGrid = false,
+                              int64_t block = kBlock);
   /// Adds shared memory to the function.
   mlir::Value addShared(int64_t count, mlir::Type type);
 
@@ -57,6 +60,11 @@ protected:
   void synchronizeBlock();
   /// Returns the value that the lane at `distance` in the warp holds.
   mlir::Value shuffleXor(mlir::Value value, int64_t distance);
+  /// Returns the sum of one `i32` per thread of the block, and that of the
+  /// threads before this one. All threads of the block call it; `shared` has
+  /// an `i32` for each warp.
+  std::pair<mlir::Value, mlir::Value> sumBlock(mlir::Value value,
+                                               mlir::Value shared);
   /// Returns the begin and the end of the function's range.
   std::pair<mlir::Value, mlir::Value> getBounds();
 

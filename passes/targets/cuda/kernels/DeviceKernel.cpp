@@ -166,6 +166,8 @@ DeviceKernel DeviceKernelBuilder::emitLoop() {
 /// Kernels with their own loop nest: one thread per iteration.
 DeviceKernel DeviceKernelBuilder::emitCustom() {
   auto custom = cast<KernelBody>(body.front());
+  if (auto scatter = dyn_cast<ScatterAddOp>(body.front()))
+    return emitScatter(scatter);
   int64_t extent = custom.getParallelExtent();
   int64_t grid = std::min<int64_t>(llvm::divideCeil(extent, kBlock), kMaxGrid);
   createFunction("", inputTypes(), resultTypes(), /*hasAliases=*/true);

@@ -53,6 +53,7 @@ public:
 
 private:
   friend class DeviceRows;
+  friend class DeviceScatter;
   using Indices = llvm::SmallVector<mlir::Value>;
   mlir::Value countThreads(int64_t grid);
   DeviceKernel emitLoop();
@@ -63,6 +64,7 @@ private:
   DeviceKernel emitAcross(const ReductionSpace &space);
   DeviceKernel emitRows();
   DeviceKernel emitCustom();
+  DeviceKernel emitScatter(ScatterAddOp scatter);
   DeviceKernel emitGroup();
   void emitFinish(const ReductionSpace &space, int64_t pieces,
                   DeviceKernel &result);

@@ -233,39 +233,6 @@ Value DeviceMessages::emitIsSent(Value element) {
       [&]() -> Value { return e.constant(builder.getI1Type(), 0); });
 }
 
-/// Lanes add up those that differ from them in one bit, one bit after the
-/// other; what came before a lane is in the groups with that bit off.
-std::pair<Value, Value> DeviceMessages::sumBlock(Value value, Value shared) {
-  ScalarEmitter e = scalars();
-  Value inBlock = threadInBlock(), lane = fromIndex(e.rem(inBlock, kWarp));
-  Value warp = e.div(inBlock, kWarp);
-  Value sum = value, before = word(0);
-  for (int64_t distance = 1; distance < kWarp; distance *= 2) {
-    Value other = shuffleXor(sum, distance);
-    Value isSecond = e.compare(
-        I::ne, arith::AndIOp::create(builder, loc, lane, word(distance)),
-        word(0));
-    before = arith::AddIOp::create(
-        builder, loc, before,
-        arith::SelectOp::create(builder, loc, isSecond, other, word(0)));
-    sum = arith::AddIOp::create(builder, loc, sum, other);
-  }
-  // Others may still read what this replaces.
-  synchronizeBlock();
-  onlyIf(e.compare(I::eq, lane, word(0)), [&] { store(sum, shared, warp); });
-  synchronizeBlock();
-  Value all = word(0);
-  for (int64_t i = 0; i < kBlock / kWarp; ++i) {
-    Value part = load(shared, e.index(i));
-    Value isBefore = e.compare(I::sgt, warp, e.index(i));
-    before = arith::AddIOp::create(
-        builder, loc, before,
-        arith::SelectOp::create(builder, loc, isBefore, part, word(0)));
-    all = arith::AddIOp::create(builder, loc, all, part);
-  }
-  return {all, before};
-}
-
 DeviceLaunch DeviceMessages::emitCount(const Twine &name) {
   startFunction(name, {getBucketType(), getCountsType()},
                 /*takesRange=*/false);

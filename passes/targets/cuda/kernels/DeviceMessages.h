@@ -68,10 +68,6 @@ private:
   mlir::Value fromIndex(mlir::Value index);
   /// Emits whether the element of the bucket exists and is sent.
   mlir::Value emitIsSent(mlir::Value element);
-  /// Returns the sum of one number per thread of the block, and that of the
-  /// threads before this one. All threads of the block call it.
-  std::pair<mlir::Value, mlir::Value> sumBlock(mlir::Value value,
-                                               mlir::Value shared);
   /// Returns the first of a payload's top-k elements at or after `element`.
   mlir::Value findKept(mlir::Value messages, mlir::Value rank,
                        mlir::Value element);

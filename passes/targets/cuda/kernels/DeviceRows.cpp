@@ -4,15 +4,23 @@
 //
 // Each thread processes the same elements of the row in every pass: where they
 // are few, all passes are unrolled, and values that one pass has loaded or
-// computed are in registers for the next ones.
+// computed are in registers for the next ones. Blocks have up to 512 threads,
+// so that rows of up to 16,384 elements are read once. Threads beyond the end
+// of a row compute their first elements again and ignore the results.
+//
+// Longer rows are read in each pass. The largest element and the sum of the
+// exponentials of the differences from it, as in softmax, then take one pass:
+// a sum is scaled whenever a larger element appears.
 //===----------------------------------------------------------------------===//
 
 #include "dialects/ingot/builders/Builders.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "passes/codegen/RowSchedule.h"
 #include "passes/targets/cuda/kernels/DeviceKernel.h"
 #include "passes/targets/cuda/kernels/ReductionSplit.h"
+#include <limits>
 
 using namespace mlir;
 using namespace ingot;
@@ -23,25 +31,55 @@ namespace ingot::codegen {
 /// Emits the body of one function.
 class DeviceRows {
 public:
-  DeviceRows(DeviceKernelBuilder &kernel, const RowSchedule &schedule,
-             int64_t group)
-      : k(kernel), schedule(schedule), group(group),
-        e{kernel.builder, kernel.loc}, emitter(kernel.elements()) {}
+  DeviceRows(DeviceKernelBuilder &kernel, const RowSchedule &schedule)
+      : k(kernel), schedule(schedule), e{kernel.builder, kernel.loc},
+        emitter(kernel.elements()) {}
 
-  void run();
+  /// Chooses threads and elements for buffers of these types.
+  void chooseShape(TypeRange buffers);
+  DeviceLaunch run();
 
 private:
   /// The maximum number of elements of a row that a thread keeps in registers.
   static constexpr int64_t kMaxUnrolled = 32;
+  /// The maximum number of threads that share a row in registers: each may
+  /// have 128.
+  static constexpr int64_t kMaxGroup = 512;
+  /// The iterations of a pass over a long row whose loads are in flight.
+  static constexpr int64_t kInFlight = 2;
+
+  /// A column of the row, and whether it exists; null if it always does.
+  struct Column {
+    Value at, exists;
+  };
 
   void emitPhase(const RowPhase &phase);
+  /// Emits what stands before the pass of the phase.
+  void emitPerRow(const RowPhase &phase);
+  void setSum(Reduction reduction, Value sum);
   /// Accumulates and stores the values of the phase for the elements at
   /// `columns`.
-  SmallVector<Value> emitElements(const RowPhase &phase, ValueRange columns,
+  SmallVector<Value> emitElements(const RowPhase &phase,
+                                  ArrayRef<Column> columns,
                                   SmallVector<Value> sums);
   SmallVector<Value> emitPass(const RowPhase &phase);
   /// Emits the sums over all threads of the row, which every thread receives.
   void sumGroup(ArrayRef<Reduction> roots, SmallVectorImpl<Value> &sums);
+  /// Combines `values` of all threads of the row, which every thread receives.
+  void combineGroup(
+      SmallVectorImpl<Value> &values,
+      llvm::function_ref<SmallVector<Value>(ValueRange, ValueRange)> combine);
+
+  /// Whether two phases compute the maximum of a row and sums of the
+  /// exponentials of its differences from it.
+  bool isSoftmax(const RowPhase &first, const RowPhase &second);
+  /// Emits both phases as one pass over the row.
+  void emitOnline(const RowPhase &first, const RowPhase &second);
+  /// Combines a maximum and the sums that belong to it with others.
+  SmallVector<Value> combineOnline(Reduction maximum, ValueRange sums,
+                                   ValueRange others);
+  /// Emits e^(x - maximum), or 0 for -infinity.
+  Value emitPower(Value x, Value maximum);
   void storePerRow(Value tensor, Value element);
   SmallVector<Value> rowIndex(Value tensor) {
     return e.delinearize(row, tensorType(tensor).getShape());
@@ -63,31 +101,46 @@ private:
   DeviceKernelBuilder &k;
   const RowSchedule &schedule;
   /// The threads that share a row: a warp or a block.
-  int64_t group;
+  int64_t group = kWarp;
   ScalarEmitter e;
   ElementEmitter emitter;
   Value row, inBlock, inGroup;
   /// The number of elements that a thread processes at once, and its elements
   /// where passes are unrolled.
   int64_t lanes = 1;
-  SmallVector<Value> columns;
+  bool isUnrolled = false;
+  SmallVector<Column> columns;
 };
 
 } // namespace ingot::codegen
 
-void DeviceRows::sumGroup(ArrayRef<Reduction> roots,
-                          SmallVectorImpl<Value> &sums) {
-  k.sumWarp(roots, sums);
+void DeviceRows::combineGroup(
+    SmallVectorImpl<Value> &values,
+    llvm::function_ref<SmallVector<Value>(ValueRange, ValueRange)> combine) {
+  for (int64_t distance = kWarp / 2; distance > 0; distance /= 2) {
+    SmallVector<Value> others = llvm::map_to_vector(
+        values, [&](Value value) { return k.shuffleXor(value, distance); });
+    values = combine(values, others);
+  }
   if (group == kWarp)
     return;
-  // Each sum has separate memory, so that one barrier is enough.
-  SmallVector<Value> shared = k.sharedSums(roots, kBlock / kWarp);
+  // Each value has separate memory, so that one barrier is enough.
+  int64_t warps = group / kWarp;
+  SmallVector<Value> shared = llvm::map_to_vector(
+      values, [&](Value value) { return k.addShared(warps, value.getType()); });
   k.onlyIf(isZero(e.rem(inBlock, kWarp)),
-           [&] { k.storeShared(sums, shared, e.div(inBlock, kWarp)); });
+           [&] { k.storeShared(values, shared, e.div(inBlock, kWarp)); });
   gpu::BarrierOp::create(k.builder, k.loc);
-  sums = k.loadShared(shared, e.index(0));
-  for (int64_t warp = 1; warp < kBlock / kWarp; ++warp)
-    sums = k.combine(roots, sums, k.loadShared(shared, e.index(warp)));
+  values = k.loadShared(shared, e.index(0));
+  for (int64_t warp = 1; warp < warps; ++warp)
+    values = combine(values, k.loadShared(shared, e.index(warp)));
+}
+
+void DeviceRows::sumGroup(ArrayRef<Reduction> roots,
+                          SmallVectorImpl<Value> &sums) {
+  combineGroup(sums, [&](ValueRange some, ValueRange others) {
+    return k.combine(roots, some, others);
+  });
 }
 
 void DeviceRows::storePerRow(Value tensor, Value element) {
@@ -100,66 +153,95 @@ void DeviceRows::storePerRow(Value tensor, Value element) {
 }
 
 SmallVector<Value> DeviceRows::emitElements(const RowPhase &phase,
-                                            ValueRange at,
+                                            ArrayRef<Column> at,
                                             SmallVector<Value> sums) {
-  // All elements are computed before the first store, because results may
-  // overwrite inputs.
-  SmallVector<std::pair<unsigned, std::pair<Value, Value>>> stores;
-  for (Value column : at) {
+  for (const Column &column : at) {
     SmallVector<Value> values;
     for (Reduction reduction : phase.reductions) {
       Value operand = reduction->getOperand(0);
-      values.push_back(emitter.element(operand, index(operand, column)));
+      values.push_back(emitter.element(operand, index(operand, column.at)));
     }
-    sums = k.combine(phase.reductions, sums, values);
-    for (unsigned i : phase.stored) {
-      Value result = k.yield()->getOperand(i);
-      stores.push_back(
-          {i, {emitter.element(result, index(result, column)), column}});
+    SmallVector<Value> next = k.combine(phase.reductions, sums, values);
+    if (column.exists)
+      for (auto [sum, combined] : llvm::zip_equal(sums, next))
+        combined = arith::SelectOp::create(k.builder, k.loc, column.exists,
+                                           combined, sum);
+    sums = std::move(next);
+  }
+  // All elements are computed before the first store, because results may
+  // overwrite inputs.
+  SmallVector<SmallVector<Value>> elements;
+  for (unsigned i : phase.stored) {
+    Value result = k.yield()->getOperand(i);
+    elements.emplace_back();
+    for (const Column &column : at)
+      elements.back().push_back(
+          emitter.element(result, index(result, column.at)));
+  }
+  for (auto [i, values] : llvm::zip_equal(phase.stored, elements)) {
+    Value result = k.yield()->getOperand(i), buffer = k.outputs()[i];
+    // Lanes exist together.
+    for (size_t first = 0; first < at.size(); first += lanes) {
+      auto store = [&] {
+        for (size_t lane = first; lane < first + lanes; ++lane)
+          memref::StoreOp::create(k.builder, k.loc, values[lane], buffer,
+                                  position(result, at[lane].at));
+      };
+      if (at[first].exists)
+        k.onlyIf(at[first].exists, store);
+      else
+        store();
     }
   }
-  for (auto [i, value] : stores)
-    memref::StoreOp::create(k.builder, k.loc, value.first, k.outputs()[i],
-                            position(k.yield()->getOperand(i), value.second));
   return sums;
 }
 
 SmallVector<Value> DeviceRows::emitPass(const RowPhase &phase) {
   SmallVector<Value> initial = k.identities(phase.reductions);
-  if (!columns.empty())
+  if (isUnrolled)
     return emitElements(phase, columns, initial);
-  return k.fold(e.mul(inGroup, lanes), e.index(schedule.space.length),
-                group * lanes, initial, [&](Value from, ValueRange sums) {
-                  SmallVector<Value> at;
-                  for (int64_t lane = 0; lane < lanes; ++lane)
-                    at.push_back(e.add(from, lane));
-                  return emitElements(phase, at, SmallVector<Value>(sums));
-                });
+  return k.fold(
+      e.mul(inGroup, lanes), e.index(schedule.space.length), group * lanes,
+      initial,
+      [&](Value from, ValueRange sums) {
+        SmallVector<Column> at;
+        for (int64_t lane = 0; lane < lanes; ++lane)
+          at.push_back({e.add(from, lane), Value()});
+        return emitElements(phase, at, SmallVector<Value>(sums));
+      },
+      kInFlight);
 }
 
-void DeviceRows::emitPhase(const RowPhase &phase) {
+void DeviceRows::emitPerRow(const RowPhase &phase) {
   for (Value value : phase.perRow) {
     Value element = emitter.element(value, rowIndex(value));
     if (schedule.reads.isAligned(value))
       emitter.setSource(value, [=](ValueRange) { return element; });
     storePerRow(value, element);
   }
+}
+
+void DeviceRows::setSum(Reduction reduction, Value sum) {
+  Value result = reduction->getResult(0);
+  Value rounded =
+      e.convertFloat(sum, codeType(tensorType(result).getElementType()));
+  emitter.setSource(result, [=](ValueRange) { return rounded; });
+  storePerRow(result, rounded);
+}
+
+void DeviceRows::emitPhase(const RowPhase &phase) {
+  emitPerRow(phase);
   if (!phase.hasPass())
     return;
   SmallVector<Value> sums = emitPass(phase);
   if (!sums.empty())
     sumGroup(phase.reductions, sums);
-  for (auto [reduction, sum] : llvm::zip_equal(phase.reductions, sums)) {
-    Value result = const_cast<Reduction &>(reduction)->getResult(0);
-    Value rounded =
-        e.convertFloat(sum, codeType(tensorType(result).getElementType()));
-    emitter.setSource(result, [=](ValueRange) { return rounded; });
-    storePerRow(result, rounded);
-  }
+  for (auto [reduction, sum] : llvm::zip_equal(phase.reductions, sums))
+    setSum(reduction, sum);
   // A thread reads back only its own elements.
   for (unsigned i : phase.stored) {
     Value result = k.yield()->getOperand(i);
-    if (columns.empty() && schedule.reads.isAligned(result))
+    if (!isUnrolled && schedule.reads.isAligned(result))
       emitter.setSource(result, [=, this](ValueRange at) -> Value {
         return memref::LoadOp::create(
             k.builder, k.loc, k.outputs()[i],
@@ -168,23 +250,141 @@ void DeviceRows::emitPhase(const RowPhase &phase) {
   }
 }
 
-void DeviceRows::run() {
-  int64_t groups = kBlock / group, length = schedule.space.length;
+//===----------------------------------------------------------------------===//
+// Softmax in one pass
+//===----------------------------------------------------------------------===//
+
+bool DeviceRows::isSoftmax(const RowPhase &first, const RowPhase &second) {
+  if (first.reductions.size() != 1 || !first.stored.empty() ||
+      second.reductions.empty() || !second.stored.empty())
+    return false;
+  Reduction reduction = first.reductions.front();
+  auto maximum = dyn_cast<ReduceOp>(reduction.getOperation());
+  if (!maximum || maximum.getKind() != ReductionKind::Max ||
+      !tensorType(maximum.getOperand()).getElementType().isF32())
+    return false;
+  return llvm::all_of(second.reductions, [&](Reduction other) {
+    auto sum = dyn_cast<ReduceOp>(other.getOperation());
+    if (!sum || sum.getKind() != ReductionKind::Sum)
+      return false;
+    auto power = sum.getOperand().getDefiningOp<ExpOp>();
+    auto difference =
+        power ? power.getOperand().getDefiningOp<SubOp>() : SubOp();
+    if (!difference || difference.getLhs() != maximum.getOperand())
+      return false;
+    // Broadcasts and reshapes repeat the maximum.
+    Value repeated = difference.getRhs();
+    while (isa_and_nonnull<BroadcastOp, ReshapeOp>(repeated.getDefiningOp()))
+      repeated = repeated.getDefiningOp()->getOperand(0);
+    return repeated == maximum.getResult();
+  });
+}
+
+Value DeviceRows::emitPower(Value x, Value maximum) {
+  // The difference of two equal infinities would be NaN.
+  OpBuilder &b = k.builder;
+  Value zero = e.constant(b.getF32Type(), 0);
+  Value lowest =
+      e.constant(b.getF32Type(), -std::numeric_limits<double>::infinity());
+  Value isLowest = arith::CmpFOp::create(b, k.loc, arith::CmpFPredicate::OEQ,
+                                         maximum, lowest);
+  Value base = arith::SelectOp::create(b, k.loc, isLowest, zero, maximum);
+  return math::ExpOp::create(b, k.loc,
+                             arith::SubFOp::create(b, k.loc, x, base));
+}
+
+SmallVector<Value> DeviceRows::combineOnline(Reduction maximum, ValueRange sums,
+                                             ValueRange others) {
+  OpBuilder &b = k.builder;
+  Value larger = maximum.emitCombine(b, k.loc, sums.front(), others.front());
+  Value scale = emitPower(sums.front(), larger);
+  Value otherScale = emitPower(others.front(), larger);
+  SmallVector<Value> result = {larger};
+  for (auto [sum, other] :
+       llvm::zip_equal(sums.drop_front(), others.drop_front()))
+    result.push_back(arith::AddFOp::create(
+        b, k.loc, arith::MulFOp::create(b, k.loc, sum, scale),
+        arith::MulFOp::create(b, k.loc, other, otherScale)));
+  return result;
+}
+
+void DeviceRows::emitOnline(const RowPhase &first, const RowPhase &second) {
+  emitPerRow(first);
+  OpBuilder &b = k.builder;
+  Reduction maximum = first.reductions.front();
+  Value operand = maximum->getOperand(0);
+  // All sums are equal.
+  SmallVector<Value> initial = {maximum.emitIdentity(b, k.loc),
+                                e.constant(b.getF32Type(), 0)};
+  SmallVector<Value> values = k.fold(
+      e.mul(inGroup, lanes), e.index(schedule.space.length), group * lanes,
+      initial,
+      [&](Value from, ValueRange carried) {
+        Value largest = carried[0];
+        SmallVector<Value> elements;
+        for (int64_t lane = 0; lane < lanes; ++lane) {
+          elements.push_back(
+              emitter.element(operand, index(operand, e.add(from, lane))));
+          largest = maximum.emitCombine(b, k.loc, largest, elements.back());
+        }
+        Value sum = arith::MulFOp::create(b, k.loc, carried[1],
+                                          emitPower(carried[0], largest));
+        for (Value element : elements)
+          sum =
+              arith::AddFOp::create(b, k.loc, sum, emitPower(element, largest));
+        return SmallVector<Value>{largest, sum};
+      },
+      kInFlight);
+  combineGroup(values, [&](ValueRange some, ValueRange others) {
+    return combineOnline(maximum, some, others);
+  });
+  setSum(maximum, values[0]);
+  emitPerRow(second);
+  for (Reduction sum : second.reductions)
+    setSum(sum, values[1]);
+}
+
+//===----------------------------------------------------------------------===//
+// The function
+//===----------------------------------------------------------------------===//
+
+void DeviceRows::chooseShape(TypeRange buffers) {
+  int64_t length = schedule.space.length;
+  for (lanes = countLanes(buffers); length % lanes != 0;)
+    lanes /= 2;
+  for (group = kWarp; group < kMaxGroup; group *= 2)
+    if (llvm::divideCeil(length, group * lanes) * lanes <= kMaxUnrolled)
+      break;
+  // Every thread has a first element.
+  while (lanes > 1 && group * lanes > length)
+    lanes /= 2;
+  isUnrolled = length >= group * lanes &&
+               llvm::divideCeil(length, group * lanes) * lanes <= kMaxUnrolled;
+  if (!isUnrolled && group != kWarp)
+    group = kBlock;
+}
+
+DeviceLaunch DeviceRows::run() {
+  int64_t block = group == kWarp ? kBlock : group;
+  int64_t groups = block / group, length = schedule.space.length;
   inBlock = k.threadInBlock();
-  inGroup = group == kBlock ? inBlock : e.rem(inBlock, group);
+  inGroup = group == block ? inBlock : e.rem(inBlock, group);
   row = k.block();
-  if (group != kBlock)
+  if (group != block)
     row = e.add(e.mul(row, groups), e.div(inBlock, group));
 
-  SmallVector<Type> types = k.inputTypes();
-  llvm::append_range(types, k.resultTypes());
-  for (lanes = countLanes(types); length % lanes != 0;)
-    lanes /= 2;
-  int64_t perThread = length / group;
-  if (length % (group * lanes) == 0 && perThread <= kMaxUnrolled)
-    for (int64_t first = 0; first < length; first += group * lanes)
+  if (isUnrolled) {
+    Value own = e.mul(inGroup, lanes);
+    for (int64_t first = 0; first < length; first += group * lanes) {
+      Value at = e.add(own, first), exists;
+      if (first + group * lanes > length) {
+        exists = e.inRange(inGroup, (length - first) / lanes);
+        at = arith::SelectOp::create(k.builder, k.loc, exists, at, own);
+      }
       for (int64_t lane = 0; lane < lanes; ++lane)
-        columns.push_back(e.add(e.mul(inGroup, lanes), first + lane));
+        columns.push_back({e.add(at, lane), exists});
+    }
+  }
 
   auto emitRow = [&] {
     for (BlockArgument argument : k.body.getArguments())
@@ -193,8 +393,16 @@ void DeviceRows::run() {
         Value element = emitter.element(argument, rowIndex(argument));
         emitter.setSource(argument, [=](ValueRange) { return element; });
       }
-    for (const RowPhase &phase : schedule.phases)
-      emitPhase(phase);
+    ArrayRef<RowPhase> phases = schedule.phases;
+    while (!phases.empty()) {
+      bool isOnline =
+          !isUnrolled && phases.size() > 1 && isSoftmax(phases[0], phases[1]);
+      if (isOnline)
+        emitOnline(phases[0], phases[1]);
+      else
+        emitPhase(phases[0]);
+      phases = phases.drop_front(isOnline ? 2 : 1);
+    }
   };
   // The condition is uniform within a warp; a block that shares a row always
   // has one.
@@ -202,15 +410,16 @@ void DeviceRows::run() {
     k.onlyIf(e.inRange(row, schedule.space.rows), emitRow);
   else
     emitRow();
+  return k.finishFunction(llvm::divideCeil(schedule.space.rows, groups),
+                          /*anyGrid=*/false, block);
 }
 
 DeviceKernel DeviceKernelBuilder::emitRows() {
   RowSchedule schedule(kernel);
-  constexpr int64_t longRow = 2048;
-  int64_t group = schedule.space.length <= longRow ? kWarp : kBlock;
-  createFunction("", inputTypes(), resultTypes(), /*hasAliases=*/true);
-  DeviceRows(*this, schedule, group).run();
-  return {finishFunction(llvm::divideCeil(schedule.space.rows, kBlock / group)),
-          std::nullopt,
-          {}};
+  SmallVector<Type> read = inputTypes(), written = resultTypes(), all(read);
+  llvm::append_range(all, written);
+  createFunction("", read, written, /*hasAliases=*/true);
+  DeviceRows rows(*this, schedule);
+  rows.chooseShape(all);
+  return {rows.run(), std::nullopt, {}};
 }
