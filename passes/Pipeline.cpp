@@ -31,7 +31,7 @@ void ingot::buildTargetPipeline(OpPassManager &manager,
                                 const PipelineOptions &options) {
   manager.addPass(createAttachTarget(
       {options.target, options.arch, options.tf32, options.machine,
-       options.precision, options.dataParallel}));
+       options.precision, options.dataParallel, options.exactMath}));
 }
 
 //===----------------------------------------------------------------------===//

@@ -80,6 +80,10 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
       *this, "tf32",
       "matmuls and convolutions in fp32 use TF32 on a GPU's tensor cores: "
       "operands are rounded to 10 bits of mantissa"};
+  Setting<bool> exactMath{
+      *this, "exact-math",
+      "compute exp, tanh and erf on a GPU with the bits of CPUs instead of its "
+      "faster approximation of 2^x"};
   Setting<std::string> optimizerPrecision{
       *this, "optimizer-precision",
       "precision of the optimizer's moments in memory: fp32, or bf16 with "

@@ -10,6 +10,7 @@
 #include "dialects/ingot/ir/Dialect.h"
 #include "dialects/ingot/support/InputFile.h"
 #include "dialects/ingot/target/Target.h"
+#include "passes/targets/MathAttribute.h"
 #include "passes/targets/Passes.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -69,6 +70,8 @@ private:
     module->setAttr(kPrecisionAttr, StringAttr::get(context, precision));
     if (dataParallel)
       module->setAttr(kDataParallelAttr, UnitAttr::get(context));
+    if (exactMath)
+      module->setAttr(kExactMathAttr, UnitAttr::get(context));
     return success();
   }
 };

@@ -319,15 +319,18 @@ void CudaTarget::addLegalization(OpPassManager &functions,
   }
 }
 
-void CudaTarget::addDeviceFunctions(OpPassManager &manager) {
+void CudaTarget::addDeviceFunctions(OpPassManager &manager,
+                                    bool hasInstructions) {
   manager.addPass(createEmitCudaKernels());
+  ExpandMathOptions units;
+  units.roundBf16 = units.approximateExp = hasInstructions;
   // Functions are polynomials at every level: there is no C library on a GPU.
   addScalarPasses(manager.nest<gpu::GPUModuleOp>().nest<gpu::GPUFuncOp>(),
-                  /*level=*/2);
+                  /*level=*/2, units);
 }
 
 void CudaTarget::addKernelPipeline(OpPassManager &manager, unsigned) const {
-  addDeviceFunctions(manager);
+  addDeviceFunctions(manager, /*hasInstructions=*/true);
   manager.addNestedPass<gpu::GPUModuleOp>(createConvertDeviceKernels());
 }
 
@@ -342,5 +345,7 @@ llvm::Expected<DeviceCode> CudaTarget::emitDeviceCode(ModuleOp module) const {
 void ingot::registerCudaPipelines() {
   PassPipelineRegistration<>(
       "ingot-cuda-kernels", "from placed steps to GPU functions for CUDA",
-      [](OpPassManager &manager) { CudaTarget::addDeviceFunctions(manager); });
+      [](OpPassManager &manager) {
+        CudaTarget::addDeviceFunctions(manager, /*hasInstructions=*/true);
+      });
 }

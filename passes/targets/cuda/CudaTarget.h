@@ -48,9 +48,9 @@ public:
   int64_t getScratchBytes(mlir::Operation *op) const override;
   int64_t getAlignment() const override;
   /// Adds the passes from placed steps to GPU functions in a `gpu.module`;
-  /// `threads` is the number of threads that occupy the GPU (see
-  /// --ingot-emit-cuda-kernels).
-  static void addDeviceFunctions(mlir::OpPassManager &manager);
+  /// with `hasInstructions` they use those that only GPUs have.
+  static void addDeviceFunctions(mlir::OpPassManager &manager,
+                                 bool hasInstructions);
 
 protected:
   using Target::Target;

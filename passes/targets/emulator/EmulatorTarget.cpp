@@ -53,7 +53,7 @@ void EmulatorTarget::addLegalization(OpPassManager &functions,
 }
 
 void EmulatorTarget::addKernelPipeline(OpPassManager &manager, unsigned) const {
-  addDeviceFunctions(manager);
+  addDeviceFunctions(manager, /*hasInstructions=*/false);
   manager.addPass(createEmulateKernels());
   manager.addPass(createConvertKernels());
 }

@@ -11,7 +11,9 @@
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "passes/targets/MathAttribute.h"
 #include "passes/targets/host/Passes.h"
 #include <cmath>
 #include <limits>
@@ -31,6 +33,8 @@ struct Emitter {
   Location loc;
   /// Whether the CPU has an instruction for x * 2^n.
   bool scales;
+  /// Whether the GPU's approximation of 2^x is used.
+  bool approximates;
 
   Value real(double value) const {
     return arith::ConstantOp::create(b, loc, b.getF32FloatAttr(value));
@@ -117,6 +121,13 @@ struct Emitter {
 
 /// e^x = 2^n e^r with |r| <= ln(2)/2; coefficients from Cephes.
 Value Emitter::exp(Value x) const {
+  if (approximates) {
+    Value power = mul(x, real(1.44269504088896341));
+    return LLVM::CallIntrinsicOp::create(
+               b, loc, x.getType(),
+               b.getStringAttr("llvm.nvvm.ex2.approx.ftz.f32"), power)
+        .getResult(0);
+  }
   // Values beyond the bounds are infinite or 0 in any case.
   x = select(less(x, real(-104)), real(-104), x);
   x = select(less(real(89), x), real(89), x);
@@ -200,20 +211,21 @@ Value Emitter::erf(Value x) const {
 
 template <typename Op> struct Expand : OpRewritePattern<Op> {
   using Form = Value (Emitter::*)(Value) const;
-  Expand(MLIRContext *context, Form form, bool scales)
-      : OpRewritePattern<Op>(context), form(form), scales(scales) {}
+  Expand(MLIRContext *context, Form form, bool scales, bool approximates)
+      : OpRewritePattern<Op>(context), form(form), scales(scales),
+        approximates(approximates) {}
 
   LogicalResult matchAndRewrite(Op op,
                                 PatternRewriter &rewriter) const override {
     if (!op.getType().isF32())
       return failure();
-    Emitter emitter{rewriter, op.getLoc(), scales};
+    Emitter emitter{rewriter, op.getLoc(), scales, approximates};
     rewriter.replaceOp(op, (emitter.*form)(op.getOperand()));
     return success();
   }
 
   Form form;
-  bool scales;
+  bool scales, approximates;
 };
 
 /// The type is unchanged elsewhere, where bf16 values are only moved.
@@ -244,12 +256,18 @@ struct ExpandMath : ingot::impl::ExpandMathBase<ExpandMath> {
     arith::populateExpandBFloat16Patterns(patterns);
     if (roundBf16)
       patterns.add<RoundByInstruction>(context);
+    auto module = getOperation()->getParentOfType<ModuleOp>();
+    bool isExact = module && module->hasAttr(ingot::kExactMathAttr);
     if (polynomials) {
-      patterns.add<Expand<math::ExpOp>>(context, &Emitter::exp, ldexp);
-      patterns.add<Expand<math::LogOp>>(context, &Emitter::log, ldexp);
-      patterns.add<Expand<math::TanhOp>>(context, &Emitter::tanh, ldexp);
-      patterns.add<Expand<math::ErfOp>>(context, &Emitter::erf, ldexp);
-      patterns.add<Expand<math::Log1pOp>>(context, &Emitter::log1p, ldexp);
+      auto expand = [&]<typename Op>(Value (Emitter::*form)(Value) const) {
+        patterns.add<Expand<Op>>(context, form, ldexp,
+                                 approximateExp && !isExact);
+      };
+      expand.operator()<math::ExpOp>(&Emitter::exp);
+      expand.operator()<math::LogOp>(&Emitter::log);
+      expand.operator()<math::TanhOp>(&Emitter::tanh);
+      expand.operator()<math::ErfOp>(&Emitter::erf);
+      expand.operator()<math::Log1pOp>(&Emitter::log1p);
       // Sines of large arguments remain calls of the C library.
     }
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))

@@ -19,13 +19,18 @@ def ExpandMath : Pass<"ingot-expand-math"> {
   let description = [{
     Runs on kernel functions; f64 math remains a call of the C library. Conversions between f32 and bf16, for which
     few CPUs have instructions, become integer arithmetic.
+
+    With `approximate-exp`, e^x is `ex2.approx.ftz` of x log2(e): one multiplication and one instruction, for which the
+    polynomial takes 19. Its relative error is at most 2^-22 + |x| 2^-23.5, and results below 2^-126 are 0.
   }];
   let options = [
     Option<"polynomials", "polynomials", "bool", "true", "expand functions; otherwise only conversions">,
     Option<"ldexp", "ldexp", "bool", "false",
            "use llvm.intr.ldexp, for which the CPU has an instruction (AVX-512)">,
     Option<"roundBf16", "round-bf16", "bool", "false",
-           "round to bf16 with the instruction of AVX512-BF16, which treats numbers below 2^-126 as zero">,
+           "round to bf16 with the target's instruction; that of AVX512-BF16 treats numbers below 2^-126 as zero">,
+    Option<"approximateExp", "approximate-exp", "bool", "false",
+           "compute exp by a GPU's instruction for 2^x, unless the module has the attribute `ingot.exact_math`">,
   ];
 }
 

@@ -265,6 +265,22 @@ def architectures(ingot):
         check(f".target {arch}" in path.read_text(), f"no text for {arch}")
 
 
+@case("cuda exponentials and roundings by instructions of GPUs")
+def functions(ingot):
+    mlp = golden("mlp")
+
+    def compile_text(*flags):
+        path = ingot.path("code.ptx")
+        flags = [*mlp.compile_flags("adamw"), "--precision", "bf16", "--target", "cuda", "--emit", "ptx", *flags]
+        ingot.succeed(ingot.ingotc(mlp.model, "-o", path, *flags))
+        return path.read_text()
+
+    text = compile_text()
+    check("ex2.approx.ftz.f32" in text and "cvt.rn.bf16" in text, "polynomials, or integers that round")
+    text = compile_text("--exact-math")
+    check("ex2.approx" not in text and "cvt.rn.bf16" in text, "approximations with --exact-math")
+
+
 @case("cuda wrong options")
 def wrong_options(ingot):
     mlp = golden("mlp")

@@ -2,6 +2,7 @@
 // RUN: ingot-opt %s --split-input-file --ingot-expand-math=polynomials=false | FileCheck %s --check-prefix=CALLS
 // RUN: ingot-opt %s --split-input-file --ingot-expand-math=ldexp | FileCheck %s --check-prefix=LDEXP
 // RUN: ingot-opt %s --split-input-file --ingot-expand-math=round-bf16 | FileCheck %s --check-prefix=ROUND
+// RUN: ingot-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(ingot-expand-math{approximate-exp}))' | FileCheck %s --check-prefix=APPROXIMATE
 
 // Nothing is left to call; the errors' bounds are in CompiledMathTest.
 
@@ -15,6 +16,14 @@
 // LDEXP-LABEL: @polynomials
 // LDEXP-COUNT-3: llvm.intr.ldexp
 // LDEXP-NOT:     llvm.intr.ldexp
+// With a GPU's approximation of 2^x, of which tanh and erf are made as well.
+// APPROXIMATE-LABEL: @polynomials
+// APPROXIMATE: %[[LOG2E:.*]] = arith.constant 1.44269502 : f32
+// APPROXIMATE: %[[POWER:.*]] = arith.mulf %{{.*}}, %[[LOG2E]] : f32
+// APPROXIMATE: llvm.call_intrinsic "llvm.nvvm.ex2.approx.ftz.f32"(%[[POWER]])
+// APPROXIMATE-COUNT-2: llvm.call_intrinsic "llvm.nvvm.ex2.approx.ftz.f32"
+// APPROXIMATE-NOT: ex2
+// APPROXIMATE: return
 func.func @polynomials(%x: f32) -> (f32, f32, f32, f32, f32) {
   %0 = math.exp %x : f32
   %1 = math.log %x : f32
@@ -29,6 +38,7 @@ func.func @polynomials(%x: f32) -> (f32, f32, f32, f32, f32) {
 // The C library has these exact for every argument.
 
 // CHECK-LABEL: @calls
+// LDEXP-LABEL: @calls
 // CHECK:         math.sin
 // CHECK:         math.exp %{{.*}} : f64
 func.func @calls(%x: f32, %y: f64) -> (f32, f64) {
@@ -64,4 +74,18 @@ func.func @bf16(%x: bf16) -> bf16 {
 func.func @round(%x: f32) -> bf16 {
   %0 = arith.truncf %x : f32 to bf16
   func.return %0 : bf16
+}
+
+// -----
+
+// Functions of a module for which the bits of CPUs were asked are polynomials.
+
+// APPROXIMATE-LABEL: @exact
+// APPROXIMATE-NOT:     ex2
+// APPROXIMATE:         return
+module attributes {ingot.exact_math} {
+  func.func @exact(%x: f32) -> f32 {
+    %0 = math.exp %x : f32
+    func.return %0 : f32
+  }
 }
