@@ -164,8 +164,8 @@ bool ingot::testing::hasHalves(ModuleOp module) {
 }
 
 /// Returns the function's results with noise; nothing if an op fails.
-static std::optional<std::vector<Tensor>> evaluateWithNoise(RandomGraph &graph,
-                                                            double noise) {
+static std::optional<std::vector<Tensor>>
+evaluateWithNoise(RandomGraph &graph, double noise, double halfNoise) {
   auto function = graph.module->lookupSymbol<func::FuncOp>("f");
   Block &block = function.getBody().front();
   DenseMap<Value, Tensor> values;
@@ -173,7 +173,7 @@ static std::optional<std::vector<Tensor>> evaluateWithNoise(RandomGraph &graph,
        llvm::zip(block.getArguments(), graph.arguments))
     values.try_emplace(argument, value);
   std::mt19937_64 random(0);
-  std::uniform_real_distribution<double> draw(-noise, noise);
+  std::uniform_real_distribution<double> draw(-1, 1);
   for (Operation &op : block.without_terminator()) {
     SmallVector<const Tensor *> operands;
     for (Value operand : op.getOperands())
@@ -184,10 +184,14 @@ static std::optional<std::vector<Tensor>> evaluateWithNoise(RandomGraph &graph,
       return std::nullopt;
     }
     for (auto [value, result] : llvm::zip(op.getResults(), *results)) {
+      Type element = tensorType(value).getElementType();
+      double most = element.isBF16() || element.isF16()
+                        ? std::max(noise, halfNoise)
+                        : noise;
       for (int64_t i = 0; i < result.size() && result.isFloat(); ++i)
         if (!operands.empty())
           result.real(i) +=
-              draw(random) * std::max(1.0, std::abs(result.real(i)));
+              most * draw(random) * std::max(1.0, std::abs(result.real(i)));
       values.try_emplace(value, std::move(result));
     }
   }
@@ -198,9 +202,9 @@ static std::optional<std::vector<Tensor>> evaluateWithNoise(RandomGraph &graph,
 }
 
 bool ingot::testing::isStable(RandomGraph &graph, double noise,
-                              double tolerance) {
-  auto exact = evaluateWithNoise(graph, 0),
-       off = evaluateWithNoise(graph, noise);
+                              double tolerance, double halfNoise) {
+  auto exact = evaluateWithNoise(graph, 0, 0),
+       off = evaluateWithNoise(graph, noise, halfNoise);
   return exact && off &&
          llvm::all_of(llvm::zip(*exact, *off), [&](const auto &pair) {
            return reference::distance(std::get<0>(pair), std::get<1>(pair)) <=
