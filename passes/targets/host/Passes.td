@@ -21,7 +21,7 @@ def ExpandMath : Pass<"ingot-expand-math"> {
     few CPUs have instructions, become integer arithmetic.
 
     With `approximate-exp`, e^x is `ex2.approx.ftz` of x log2(e): one multiplication and one instruction, for which the
-    polynomial takes 19. Its relative error is at most 2^-22 + |x| 2^-23.5, and results below 2^-126 are 0.
+    polynomial takes about 23. Its relative error is at most 2^-22 + |x| 2^-23.5, and results below 2^-126 are 0.
   }];
   let options = [
     Option<"polynomials", "polynomials", "bool", "true", "expand functions; otherwise only conversions">,
