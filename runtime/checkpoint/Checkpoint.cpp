@@ -24,6 +24,7 @@ namespace fs = std::filesystem;
 static constexpr const char *kStateName = "state.safetensors";
 static constexpr const char *kInfoName = "checkpoint.json";
 static constexpr const char *kConstantsName = "constants.safetensors";
+static constexpr const char *kSpareName = "constants-spare.safetensors";
 static constexpr const char *latestName = "latest";
 static constexpr const char *kBestName = "best";
 static constexpr std::string_view prefix = "step-";
@@ -128,35 +129,53 @@ static bool giveName(const std::string &temporary, const std::string &final) {
 /// Writes a file of tensors; returns its checksum.
 static uint32_t saveTensors(const std::string &path, const SafeTensors &state) {
   AtomicFile file(path);
+  // The cache is of more use to what training reads.
+  file.bypassCache();
   uint32_t crc = writeSafeTensors(file, state);
   file.commit();
   return crc;
 }
 
+/// Gives a file of states that do not change another name, if the checkpoint
+/// in `folder` has it with this checksum.
+static bool linkConstants(const std::string &folder, const char *name,
+                          const std::string &path, uint32_t crc) {
+  try {
+    std::string info = folder + "/" + kInfoName;
+    if (parseInfo(MappedFile(info).getBytes(), info).constantCrc != crc)
+      return false;
+    std::error_code error;
+    fs::create_hard_link(folder + "/" + name, path, error);
+    return !error;
+  } catch (const Error &) {
+    // That one is damaged, or has gone.
+    return false;
+  }
+}
+
 /// Writes the states that do not change, or links them to those of an earlier
-/// checkpoint with the same bytes: not the one before, so that this one and
-/// that one do not share a file.
+/// checkpoint with the same bytes. There are two such files, so that this
+/// checkpoint and the one before do not share one: the first save writes a
+/// spare one for the second.
 static uint32_t saveConstants(const std::string &directory,
                               const std::string &temporary,
                               const CheckpointContent &content) {
-  std::string path = temporary + "/" + kConstantsName;
+  std::string path = temporary + "/" + kConstantsName,
+              spare = temporary + "/" + kSpareName;
   std::vector<int64_t> steps = findSteps(directory);
   std::erase(steps, content.info.step);
-  if (steps.size() > 1 && content.constantsCrc) {
-    std::string other = getPath(directory, steps[1]);
-    try {
-      std::string info = other + "/" + kInfoName;
-      bool isSame = parseInfo(MappedFile(info).getBytes(), info).constantCrc ==
-                    content.constantsCrc;
-      std::error_code error;
-      if (isSame)
-        fs::create_hard_link(other + "/" + kConstantsName, path, error);
-      if (isSame && !error)
-        return *content.constantsCrc;
-    } catch (const Error &) {
-      // That one is damaged, or has gone.
+  if (content.constantsCrc && !steps.empty()) {
+    uint32_t crc = *content.constantsCrc;
+    std::string before = getPath(directory, steps[0]);
+    if (steps.size() > 1 &&
+        linkConstants(getPath(directory, steps[1]), kConstantsName, path, crc))
+      return crc;
+    if (linkConstants(before, kSpareName, path, crc)) {
+      (void)linkConstants(before, kConstantsName, spare, crc);
+      return crc;
     }
   }
+  (void)saveTensors(spare, content.constants);
   return saveTensors(path, content.constants);
 }
 

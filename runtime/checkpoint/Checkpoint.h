@@ -62,7 +62,7 @@ struct CheckpointContent {
   SafeTensors state;
   /// States that no step changes, in a file of their own. Checkpoints of a
   /// folder share it, every other one the same, so that damage to one file
-  /// leaves the checkpoint before it whole.
+  /// leaves the checkpoint before it whole. The first save writes both files.
   SafeTensors constants = {};
   /// Their checksum, if they were saved before.
   std::optional<uint32_t> constantsCrc = std::nullopt;

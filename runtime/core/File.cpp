@@ -10,6 +10,7 @@
 #include "runtime/core/Error.h"
 #include "runtime/core/files/LostFiles.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
@@ -169,6 +170,15 @@ AtomicFile::~AtomicFile() {
     unlink(temporary.c_str());
 }
 
+/// What disks are addressed by at most, and what is written past the cache at
+/// once.
+static constexpr size_t kSector = 4096, kBlockBytes = size_t(1) << 20;
+
+static bool isBypassing(int descriptor) {
+  int flags = fcntl(descriptor, F_GETFL);
+  return flags >= 0 && (flags & O_DIRECT) != 0;
+}
+
 void AtomicFile::writeAt(uint64_t offset, std::string_view bytes) {
   while (!bytes.empty()) {
     ssize_t written = pwrite(descriptor, bytes.data(), bytes.size(),
@@ -176,6 +186,10 @@ void AtomicFile::writeAt(uint64_t offset, std::string_view bytes) {
     if (written < 0) {
       if (errno == EINTR)
         continue;
+      if (errno == EINVAL && block && isBypassing(descriptor)) {
+        useCache();
+        continue;
+      }
       throw cannotWrite(path);
     }
     bytes.remove_prefix(static_cast<size_t>(written));
@@ -183,7 +197,43 @@ void AtomicFile::writeAt(uint64_t offset, std::string_view bytes) {
   }
 }
 
+void AtomicFile::bypassCache() {
+  int flags = fcntl(descriptor, F_GETFL);
+  if (flags < 0 || fcntl(descriptor, F_SETFL, flags | O_DIRECT) != 0)
+    return;
+  block.reset(static_cast<char *>(std::aligned_alloc(kSector, kBlockBytes)));
+  if (!block)
+    useCache();
+}
+
+void AtomicFile::useCache() {
+  int flags = fcntl(descriptor, F_GETFL);
+  if (flags >= 0)
+    (void)fcntl(descriptor, F_SETFL, flags & ~O_DIRECT);
+}
+
+void AtomicFile::writePast(std::string_view bytes) {
+  while (!bytes.empty()) {
+    size_t count = std::min(bytes.size(), kBlockBytes - held);
+    std::memcpy(block.get() + held, bytes.data(), count);
+    bytes.remove_prefix(count);
+    held += count;
+    if (held < kBlockBytes)
+      continue;
+    writeAt(flushed, {block.get(), held});
+    flushed += held;
+    held = 0;
+  }
+}
+
 void AtomicFile::flush() {
+  if (block) {
+    // The end of the file is no whole sector.
+    useCache();
+    writeAt(flushed, {block.get(), held});
+    flushed += std::exchange(held, 0);
+    block.reset();
+  }
   writeAt(flushed, buffer);
   flushed += buffer.size();
   buffer.clear();
@@ -192,6 +242,8 @@ void AtomicFile::flush() {
 void AtomicFile::write(std::string_view bytes) {
   constexpr size_t bufferSize = 1 << 16;
   size += bytes.size();
+  if (block)
+    return writePast(bytes);
   if (buffer.size() + bytes.size() > bufferSize)
     flush();
   if (bytes.size() > bufferSize) {

@@ -10,7 +10,9 @@
 #define INGOT_RUNTIME_CORE_FILE_H
 
 #include <cstdint>
+#include <cstdlib>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -57,6 +59,10 @@ public:
   AtomicFile &operator=(const AtomicFile &) = delete;
   ~AtomicFile();
 
+  /// Lets what is written until something is overwritten go to the disk without
+  /// a copy in the system's cache, where the file system can: for many bytes
+  /// that nobody reads soon. Called before the first write.
+  void bypassCache();
   void write(std::string_view bytes);
   void write(const void *data, size_t size) {
     write(std::string_view(static_cast<const char *>(data), size));
@@ -68,12 +74,23 @@ public:
 
 private:
   void flush();
+  /// Fills the block of a file that bypasses the cache.
+  void writePast(std::string_view bytes);
+  void useCache();
   void writeAt(uint64_t offset, std::string_view bytes);
 
   std::string path, temporary;
   std::string buffer;
   uint64_t size = 0, flushed = 0;
   int descriptor = -1;
+  /// What a file that bypasses the cache is written from, aligned as disks
+  /// want it; null for others.
+  struct Free {
+    void operator()(char *block) const { std::free(block); }
+  };
+  std::unique_ptr<char, Free> block;
+  /// The bytes of it that are not written yet.
+  size_t held = 0;
   /// Whether the temporary file has its name already.
   bool isNamed = false;
 };

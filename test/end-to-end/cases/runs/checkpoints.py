@@ -15,6 +15,7 @@ import numpy as np
 import onnx
 import onnx.helper as oh
 import onnx.numpy_helper
+import onnx.parser
 from harness import QUIET, case, check, golden
 
 THOROUGH = bool(os.environ.get("INGOT_THOROUGH"))
@@ -167,3 +168,44 @@ def damaged_checkpoints(ingot):
     # A checkpoint that is named itself has none before it.
     paths[2].write_bytes(b"")
     ingot.check_error([trainer, *data, "--resume", folder / "step-3"], 3, str(paths[2]))
+
+
+@case("frozen-weights-are-saved-once")
+def frozen_weights(ingot):
+    """Of a model most of whose weights are frozen, all saves but the first write what is trained alone."""
+    text = """<ir_version: 9, opset_import: ["" : 20]>
+    tower (float[N, 784] x) => (float[N, 10] y) {
+      h = MatMul(x, frozen)
+      r = Relu(h)
+      y = MatMul(r, head)
+    }"""
+    model, source = onnx.parser.parse_model(text), np.random.default_rng(3)
+    for name, shape in {"frozen": (784, 512), "head": (512, 10)}.items():
+        array = (source.standard_normal(shape) * 0.05).astype(np.float32)
+        model.graph.initializer.append(onnx.numpy_helper.from_array(array, name))
+    path, data, folder = ingot.path("model.onnx"), ingot.path("data.npz"), ingot.path("save")
+    onnx.save(model, path)
+    np.savez(data, x=source.standard_normal((64, 784)).astype(np.float32), labels=np.arange(64) % 10)
+    flags = ["--loss", "cross-entropy", "--optimizer", "adamw", "--batch", "16", "--freeze", "^frozen$"]
+    command = [ingot.compile(path, *flags), "--data", data, "--steps", "4", "--save", folder, "--save-every", "1"]
+    ingot.succeed([*command, "--keep", "4"])
+    files = {p: p.stat() for p in sorted(folder.glob("step-*/*"))}
+    # head and its two moments, of which the frozen tower has none
+    trained = 3 * 512 * 10 * 4
+    known = set()
+    for step in range(1, 5):
+        own = [stat for path, stat in files.items() if path.parent.name == f"step-{step}"]
+        new = {stat.st_ino: stat.st_size for stat in own if stat.st_ino not in known}
+        known.update(new)
+        written = sum(new.values())
+        if step > 1:
+            check(written <= trained + 4096, f"save {step} wrote {written} bytes, {trained} are trained")
+        check((folder / f"step-{step}/constants.safetensors").exists(), f"save {step} has no constants")
+    # Damage to what two saves would share leaves one of them whole.
+    (folder / "step-4/constants.safetensors").write_bytes(b"")
+    said = ingot.succeed([*command[:3], "--steps", "5", "--resume", folder]).err
+    check("step-4/constants.safetensors" in said, said)
+    for keep in ("1", "2"):
+        again = ingot.path("again")
+        ingot.succeed([*command[:3], "--steps", "7", "--save", again, "--save-every", "1", "--keep", keep])
+        ingot.succeed([*command[:3], "--steps", "8", "--resume", again])
