@@ -38,7 +38,9 @@ public:
   }
 
   std::string describe() const override {
-    return "CPU, " + std::to_string(getThreadCount()) + " threads";
+    int threads = getThreadCount();
+    return "CPU, " + std::to_string(threads) +
+           (threads == 1 ? " thread" : " threads");
   }
   Parallelism getParallelism() const override {
     return {getThreadCount(),

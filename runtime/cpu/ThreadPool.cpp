@@ -78,6 +78,22 @@ int ingot::runtime::getThreadCount() {
   return omp_get_max_threads();
 }
 
+/// Lets the calling thread run on all places again, where OpenMP has bound it
+/// to one: a program that it starts would see no other processor.
+static void freePlace() {
+  int places = omp_get_num_places();
+  cpu_set_t cpus;
+  CPU_ZERO(&cpus);
+  for (int place = 0; place < places; ++place) {
+    std::vector<int> ids(omp_get_place_num_procs(place));
+    omp_get_place_proc_ids(place, ids.data());
+    for (int id : ids)
+      CPU_SET(id, &cpus);
+  }
+  if (places > 0)
+    (void)sched_setaffinity(0, sizeof(cpus), &cpus);
+}
+
 void ingot::runtime::limitSpinning(char *const *argv) {
   // libgomp reads its settings before main. By default idle threads spin for
   // 3 ms, which on a busy machine keeps the thread that they wait for off its
@@ -89,6 +105,7 @@ void ingot::runtime::limitSpinning(char *const *argv) {
   if (size <= 0 || setenv("GOMP_SPINCOUNT", "4000", 0) != 0)
     return;
   path[size] = '\0';
+  freePlace();
   execv(path, argv);
 }
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What surrounds a trainer: limits on threads."""
+"""What surrounds a trainer: limits on threads, and places for them."""
 
 from harness import DIGITS, case, check
 
@@ -20,3 +20,14 @@ def fewer_threads(ingot):
         steps, _ = ingot.train(trainer, "--data", DATA, "--steps", "2", env=env, timeout=60)
         losses.add(round(steps[-1]["loss"], 4))
     check(len(losses) == 1, f"losses depend on the number of threads: {losses}")
+
+
+@case("bound-threads-are-all-there")
+def bound(ingot):
+    """Binding threads to places leaves as many of them: the program starts itself again to make idle ones sleep."""
+    command = ["env", "-u", "OMP_WAIT_POLICY", "-u", "OMP_NUM_THREADS", digits(ingot), "--data", DATA, "--steps", "1"]
+    said = [ingot.succeed(command, env={"OMP_PROC_BIND": bind}).err for bind in ("close", "false")]
+    threads = [
+        line.split("CPU, ")[1].split(" on ")[0] for text in said for line in text.splitlines() if "CPU, " in line
+    ]
+    check(len(threads) == 2 and len(set(threads)) == 1, f"bound: {threads[0]}, not bound: {threads[1:]}")
