@@ -129,10 +129,12 @@ void ingot::buildFusionPipeline(OpPassManager &manager,
   manager.addNestedPass<func::FuncOp>(createSimplify());
   // While a cross entropy is one op, after simplification, which leaves no
   // trace of how the loss and its gradient were written.
-  ChunkLossOptions chunks;
-  chunks.memoryBudget = options.memoryBudget;
-  if (options.level > 0)
+  if (options.level > 0 && options.lossChunks > 1) {
+    ChunkLossOptions chunks;
+    chunks.maxParts = options.lossChunks;
+    chunks.memoryBudget = options.memoryBudget;
     manager.addNestedPass<func::FuncOp>(createChunkLoss(chunks));
+  }
   // Composites have given their gradients; from here on only primitives and
   // library anchors.
   DecomposeOptions decomposition;

@@ -151,6 +151,12 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
                     "save=REGEX or recompute=REGEX: whether to save or "
                     "recompute the results of ONNX nodes with such names"};
 
+  Setting<int64_t> lossChunks{
+      *this, "loss-chunks",
+      "the most chunks of rows in which the loss of many classes is computed; "
+      "1 for none, which takes the memory of all logits",
+      16, between<int64_t>(1, 1024)};
+
   /// The module holds a module for each combination of sizes of dimensions, as
   /// the importer makes them.
   Setting<bool> variants{

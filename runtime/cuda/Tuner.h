@@ -9,14 +9,12 @@
 #ifndef INGOT_RUNTIME_CUDA_TUNER_H
 #define INGOT_RUNTIME_CUDA_TUNER_H
 
+#include "runtime/core/files/TunedFile.h"
 #include "runtime/cuda/Driver.h"
 
 #include <functional>
-#include <map>
-#include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 
 namespace ingot::runtime {
 
@@ -28,14 +26,14 @@ public:
         std::string path);
   ~Tuner();
 
-  /// Returns the choice that was kept for `key`. Neither contains tabs or ends
-  /// of lines.
-  std::optional<std::string> find(const std::string &key) const;
-  /// Keeps a choice, in the file as well.
-  void keep(const std::string &key, const std::string &choice);
-  /// Returns what went wrong with the file since the last call; empty if
-  /// nothing did.
-  std::string takeProblem() { return std::exchange(problem, ""); }
+  /// As in TunedFile.
+  std::optional<std::string> find(const std::string &key) const {
+    return kept.find(key);
+  }
+  void keep(const std::string &key, const std::string &choice) {
+    kept.keep(key, choice);
+  }
+  std::string takeProblem() { return kept.takeProblem(); }
   /// Returns the milliseconds of the work that `put` enqueues; nothing if it
   /// returns false. Waits for the GPU. Throws failure.
   std::optional<float> time(const std::function<bool()> &put);
@@ -44,14 +42,10 @@ public:
                                     const std::function<bool(size_t)> &put);
 
 private:
-  void read();
-
   const Driver &driver;
   CUstream stream;
-  std::string gpu, path, problem;
+  TunedFile kept;
   CUevent begin = nullptr, end = nullptr;
-  /// The lines of the file: a GPU with a key, and the choice.
-  std::map<std::string, std::string> choices;
 };
 
 } // namespace ingot::runtime

@@ -12,6 +12,7 @@
 #include "runtime/core/text/Text.h"
 #include "runtime/observe/profile/Profile.h"
 #include "runtime/trainer/inspect/Diagnoser.h"
+#include "runtime/trainer/inspect/Tune.h"
 #include "runtime/trainer/loop/Inspect.h"
 #include "runtime/trainer/loop/Signals.h"
 #include "runtime/trainer/loop/Trainer.h"
@@ -115,6 +116,13 @@ static int run(int argc, char **argv, Console &console) {
   collectPaths(options, manifest.dataParallel ? countLaunchedRanks() : 1)
       .check();
   prepareProcess(argv);
+  if (!options.tune.empty() && manifest.targetKind == "cpu") {
+    if (manifest.dataParallel && countLaunchedRanks() > 1)
+      throw usageError("--tune", "measures runs of one rank on CPUs",
+                       "leave it out; OMP_NUM_THREADS sets the threads");
+    tuneOnHost(options, manifest, {module->manifest, module->manifest_bytes},
+               {argv, argv + argc}, console);
+  }
   Communicator ranks(manifest.dataParallel ? connectRanks()
                                            : makeSelfCollectives());
   ranks.setLimit(std::chrono::seconds(options.commTimeout));
@@ -126,10 +134,8 @@ static int run(int argc, char **argv, Console &console) {
     ranks.record();
   Session session(*module, manifest, ranks.getRank(), ranks.getSize());
   session.getContext().ranks = &ranks;
-  if (!options.tune.empty() &&
-      !session.tune(options.tune == "cache" ? "" : options.tune))
-    throw usageError("--tune", "there is nothing to choose on a CPU",
-                     "leave it out, or compile with --target cuda");
+  if (!options.tune.empty())
+    session.tune(options.tune == "cache" ? "" : options.tune);
   if (options.nondeterministic && !session.allowVariation())
     throw usageError("--nondeterministic", "results do not vary on a CPU",
                      "leave it out, or compile with --target cuda");
@@ -141,6 +147,8 @@ static int run(int argc, char **argv, Console &console) {
     throw;
   }
   Outcome &outcome = trainer.getOutcome();
+  if (const StepTimer *timer = trainer.getTimer())
+    print(formatStepTimes(timer->get()));
   if (const std::optional<Evidence> &evidence = trainer.getEvidence()) {
     if (ranks.getRank() == 0)
       printDiagnosis(options, *evidence, {argv, argv + argc});

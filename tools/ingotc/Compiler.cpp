@@ -34,6 +34,8 @@
 #include "tools/ingotc/checks/ModelChecks.h"
 #include "tools/ingotc/report/GraphDescription.h"
 #include "tools/ingotc/report/Report.h"
+#include "tools/ingotc/tune/FitBatch.h"
+#include "tools/ingotc/tune/Trials.h"
 
 #include "llvm/ADT/StringSet.h"
 #include "llvm/IR/LLVMContext.h"
@@ -125,6 +127,10 @@ public:
   int printGpuPlan();
   /// All planned memory at its highest, after plan().
   int64_t getPeakBytes();
+  /// The time of a step, after plan().
+  double getStepSeconds() {
+    return planRanks(*model.module, Cluster(), /*ranks=*/1).stepSeconds;
+  }
 
 private:
   void report(Diagnostic &diagnostic);
@@ -159,6 +165,8 @@ private:
 };
 
 void Compiler::report(Diagnostic &diagnostic) {
+  if (options.isQuiet)
+    return;
   std::optional<ErrorKind> kind = getErrorKind(diagnostic);
   blamesOption |= kind == ErrorKind::Usage;
   std::string text;
@@ -503,33 +511,6 @@ int Compiler::run(LinkInput &link, size_t index) {
 
 } // namespace
 
-/// The largest batch whose plan takes at most `options.fitBytes`; its peak in
-/// `peakBytes`. 0 if none does: then `peakBytes` is that of one sample. Returns
-/// the exit status of a batch that cannot be compiled, else 0.
-static int findBatch(CompilerOptions options, int64_t &fits,
-                     int64_t &peakBytes) {
-  options.dumpPasses.clear();
-  options.remarks.clear();
-  options.emit = "exe";
-  int64_t tooLarge = std::numeric_limits<int64_t>::max();
-  constexpr int64_t maxBatch = int64_t(1) << 24;
-  for (int64_t batch = 1; fits < maxBatch && fits + 1 < tooLarge;) {
-    options.import.batch = batch;
-    Compiler compiler(options);
-    if (int status = compiler.plan())
-      return status;
-    int64_t peak = compiler.getPeakBytes();
-    if (peak <= *options.fitBytes)
-      fits = batch;
-    else
-      tooLarge = batch;
-    if (batch == fits || fits == 0)
-      peakBytes = peak;
-    batch = tooLarge > maxBatch ? 2 * batch : fits + (tooLarge - fits) / 2;
-  }
-  return 0;
-}
-
 /// Sets the file of the machine to plan for, none for built-in figures: what
 /// --machine says, else what the environment says, else this one, measured, if
 /// it is what code is generated for.
@@ -559,8 +540,22 @@ static void resolveMachine(PipelineOptions &pipeline) {
   }
 }
 
+int ingot::forecast(CompilerOptions options, Forecast &result) {
+  options.dumpPasses.clear();
+  options.remarks.clear();
+  options.emit = "exe";
+  resolveMachine(*options.pipeline);
+  Compiler compiler(options);
+  if (int status = compiler.plan())
+    return status;
+  result = {compiler.getPeakBytes(), compiler.getStepSeconds()};
+  return 0;
+}
+
 int ingot::compile(CompilerOptions options) {
   checkPaths(options);
+  if (options.tuning)
+    return tune(options);
   RemarksFile remarks(options.remarks);
   options.unfinishedRemarks = remarks.getUnfinished();
   resolveMachine(*options.pipeline);

@@ -16,6 +16,18 @@ namespace ingot {
 /// runtime::Error for what is no fault of the model.
 int compile(CompilerOptions options);
 
+/// What is planned of a step.
+struct Forecast {
+  /// All planned memory at its highest.
+  int64_t peakBytes = 0;
+  /// The time of a step by the cost model, with all its micro-batches.
+  double stepSeconds = 0;
+};
+
+/// Plans without writing anything; returns the exit status. Throws as
+/// compile() does.
+int forecast(CompilerOptions options, Forecast &result);
+
 } // namespace ingot
 
 #endif // INGOT_TOOLS_INGOTC_COMPILER_H

@@ -113,12 +113,44 @@ static void splitArchs(CompilerOptions &options) {
   arch = options.archs.front();
 }
 
-std::optional<CompilerOptions> ingot::parseCompilerOptions(int argc,
-                                                           char **argv) {
+/// Returns the words without options that --tune does not pass on.
+static std::vector<std::string> dropTuning(int argc, const char *const *argv) {
+  constexpr llvm::StringLiteral withValue[] = {"--fit", "--global-batch",
+                                               "--tune-seconds", "--tune-data"};
+  std::vector<std::string> words;
+  for (int i = 0; i < argc; ++i) {
+    llvm::StringRef word = argv[i], name = word.split('=').first;
+    if (name == "--tune")
+      continue;
+    if (!llvm::is_contained(withValue, name))
+      words.push_back(word.str());
+    else if (name == word)
+      ++i;
+  }
+  return words;
+}
+
+/// Reads what `--tune=WHAT` names.
+static void readTuning(llvm::StringRef what, Tuning &tuning) {
+  llvm::SmallVector<llvm::StringRef> names;
+  if (what != "memory")
+    what.split(names, ',');
+  for (llvm::StringRef name : names) {
+    if (name != "precision" && name != "chunks")
+      throw usageError("--tune", "'" + name.str() + "' is not known",
+                       "use --tune, --tune=precision, --tune=chunks or "
+                       "--tune=precision,chunks");
+    (name == "precision" ? tuning.precision : tuning.chunks) = true;
+  }
+}
+
+std::optional<CompilerOptions>
+ingot::parseCompilerOptions(int argc, const char *const *argv) {
   CompilerOptions options;
   options.program = argv[0];
   std::vector<std::string> dims, values;
-  std::string fit;
+  std::string fit, what;
+  Tuning tuning;
   CLI::App app("Compiles an ONNX model into an executable that trains it.",
                "ingotc");
   app.set_version_flag("--version", "ingotc " INGOT_VERSION);
@@ -167,6 +199,26 @@ std::optional<CompilerOptions> ingot::parseCompilerOptions(int argc,
                      "SIZE: find and print the largest batch whose planned "
                      "memory fits; -o writes its trainer")
           ->excludes("--batch");
+  CLI::Option *tune = app.add_flag(
+      "--tune{memory}", what,
+      "compile and measure the trainers that the cost model expects to be "
+      "fastest, and print the command line of the best; --fit and "
+      "--global-batch say what may change; --tune=precision,chunks also tries "
+      "--precision bf16 and other numbers of --loss-chunks, which change sums");
+  app.add_option("--global-batch", tuning.globalBatch,
+                 "samples of a step, which --tune divides into micro-batches "
+                 "(--batch, --grad-accumulation)")
+      ->check(positiveInteger())
+      ->needs(tune)
+      ->excludes("--batch");
+  app.add_option("--tune-seconds", tuning.seconds, "how long --tune may take")
+      ->check(CLI::PositiveNumber)
+      ->needs(tune);
+  app.add_option("--tune-data", tuning.data,
+                 "data that --tune measures with; random numbers without it")
+      ->needs(tune)
+      ->take_all()
+      ->expected(1);
   app.add_option("--emit", options.emit,
                  "stop at: onnx (training graph as an ONNX model), mlir "
                  "(training graph of kernels), exec (placed steps), ptx (GPU "
@@ -235,7 +287,15 @@ std::optional<CompilerOptions> ingot::parseCompilerOptions(int argc,
                               "docs/cluster.md describes the file");
     options.plan = *read;
   }
-  if (!*fitOption && options.cluster.empty() && options.gpu.empty() &&
+  if (*tune) {
+    if (options.emit != "exe" || options.printPipeline || options.plan)
+      throw usageError("--tune", "measures trainers",
+                       "leave out --emit, --print-pipeline and --plan");
+    readTuning(what, tuning);
+    tuning.words = dropTuning(argc, argv);
+    options.tuning = tuning;
+  }
+  if (!*fitOption && !*tune && options.cluster.empty() && options.gpu.empty() &&
       !options.printPipeline && options.output.empty())
     throw usageError("-o", "no file is named to write",
                      "name the trainer to write");
@@ -255,7 +315,7 @@ std::optional<CompilerOptions> ingot::parseCompilerOptions(int argc,
 //===----------------------------------------------------------------------===//
 
 /// As a POSIX shell reads it.
-static std::string quoteForShell(llvm::StringRef word) {
+static std::string quoteWord(llvm::StringRef word) {
   static constexpr llvm::StringLiteral plain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=:,%+";
   if (!word.empty() && word.find_first_not_of(plain) == llvm::StringRef::npos)
@@ -264,6 +324,13 @@ static std::string quoteForShell(llvm::StringRef word) {
   for (char c : word)
     quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return quoted + "'";
+}
+
+std::string ingot::quoteForShell(llvm::ArrayRef<std::string> words) {
+  std::string line;
+  for (const std::string &word : words)
+    line += (line.empty() ? "" : " ") + quoteWord(word);
+  return line;
 }
 
 std::string ingot::printPipeline(const CompilerOptions &options) {
@@ -296,8 +363,5 @@ std::string ingot::printPipeline(const CompilerOptions &options) {
                                             : "--ingot-steps=") +
                   unwrap(options.pipeline->print()));
   words.push_back("--mlir-print-debuginfo");
-  std::string line;
-  for (const std::string &word : words)
-    line += (line.empty() ? "" : " ") + quoteForShell(word);
-  return line;
+  return quoteForShell(words);
 }

@@ -19,6 +19,20 @@
 
 namespace ingot {
 
+/// What --tune is told.
+struct Tuning {
+  /// What may change besides memory: precision, and the chunks of the loss.
+  bool precision = false, chunks = false;
+  /// How long it takes at most.
+  double seconds = 600;
+  /// The samples of a step, in micro-batches of a size to be found.
+  std::optional<int64_t> globalBatch;
+  /// The data to measure with; random numbers if there is none.
+  std::vector<std::string> data;
+  /// The command line without these options and --fit.
+  std::vector<std::string> words;
+};
+
 struct CompilerOptions {
   /// How ingotc was called, and the file names.
   std::string program, model, output;
@@ -42,6 +56,10 @@ struct CompilerOptions {
   std::string emit = "exe";
   /// Find the largest batch that takes no more.
   std::optional<int64_t> fitBytes;
+  /// What --tune is told; nothing without it.
+  std::optional<Tuning> tuning;
+  /// Whether what the compiler has to say is dropped.
+  bool isQuiet = false;
   bool printPipeline = false;
   /// Whether regular expressions may match nothing.
   bool allowUnmatched = false;
@@ -52,7 +70,11 @@ struct CompilerOptions {
 
 /// Parses the command line. Returns nothing where --help or --version answered.
 /// Throws runtime::Error for wrong usage.
-std::optional<CompilerOptions> parseCompilerOptions(int argc, char **argv);
+std::optional<CompilerOptions> parseCompilerOptions(int argc,
+                                                    const char *const *argv);
+
+/// Joins words to a line as a POSIX shell reads it.
+std::string quoteForShell(llvm::ArrayRef<std::string> words);
 
 /// The command line of ingot-opt that repeats the compile up to placed steps,
 /// or for `--emit mlir` up to kernels. Throws runtime::Error for values that

@@ -62,8 +62,8 @@ int64_t ingot::runtime::getQueueBytes(int64_t bytes) {
 BatchQueue::BatchQueue(Planner planner, int64_t bytes,
                        const QueueOptions &options)
     : planner(std::move(planner)), options(options), slotBytes(bytes),
-      slots(static_cast<size_t>(countSlots(bytes))),
-      count(options.mostWorkers, countSlots(bytes)) {
+      slots(static_cast<size_t>(options.batches.value_or(countSlots(bytes)))),
+      count(options.mostWorkers, static_cast<int64_t>(slots.size())) {
   for (Slot &slot : slots)
     slot.memory = Block(static_cast<size_t>(bytes), "batches of data");
   setWorkers(options.workers.value_or(count.get()));

@@ -43,6 +43,8 @@ struct QueueOptions {
   std::optional<int64_t> workers = std::nullopt;
   /// The most threads that are added for that.
   int64_t mostWorkers = 1;
+  /// The batches of the queue; none means as many as fit some memory.
+  std::optional<int64_t> batches = std::nullopt;
 };
 
 /// Makes `count` rows of a batch from row `first` on, at the offsets of

@@ -34,6 +34,7 @@ Feed::Feed(BatchQueue::Planner planner,
   this->options.seed = seed;
   this->options.isTraining = isTraining;
   this->options.workers = options.workers;
+  this->options.batches = options.prefetch;
   constexpr int64_t most = 16;
   this->options.mostWorkers = std::clamp<int64_t>(
       static_cast<int64_t>(std::thread::hardware_concurrency()), 1, most);

@@ -16,6 +16,7 @@
 #include "runtime/observe/tensorboard/TensorBoard.h"
 #include "runtime/trainer/inspect/Diagnoser.h"
 #include "runtime/trainer/inspect/ParameterInspector.h"
+#include "runtime/trainer/inspect/StepTimer.h"
 #include "runtime/trainer/loop/Evaluate.h"
 #include "runtime/trainer/loop/Signals.h"
 #include "runtime/trainer/options/Paths.h"
@@ -96,6 +97,8 @@ Trainer::Trainer(Session &session, const Options &options, Console &console,
     profiler = std::make_unique<Profiler>(session.getContext(),
                                           Diagnoser::getSchedule());
   }
+  if (options.measureSeconds)
+    timer = std::make_unique<StepTimer>(*options.measureSeconds);
   // Watches and profiles inspect one step at a time.
   if (!watch && !profiler)
     stepsAhead = session.getRunsAhead();
@@ -136,6 +139,8 @@ Trainer::~Trainer() { session.getContext().observer = nullptr; }
 void Trainer::planSteps() {
   if (!options.diagnose.empty())
     totalSteps = step + Diagnoser::kSteps;
+  else if (options.measureSeconds)
+    totalSteps = step + StepTimer::kMost;
   else if (options.steps)
     totalSteps = *options.steps;
   else if (sampler)
@@ -328,6 +333,8 @@ void Trainer::trainStep() {
     profiler->endStep(step);
   if (diagnoser)
     diagnoser->endStep();
+  if (timer)
+    timer->endStep();
   if (average && saver)
     saver->finishCopy();
   if (average && !progress->wasLastSkipped())
@@ -361,6 +368,8 @@ void Trainer::finishSteps(size_t inFlight) {
     if (haveSequences(options.recipes) && spent.tokens.room != 0)
       metrics.data->padding = 1 - static_cast<double>(spent.tokens.tokens) /
                                       static_cast<double>(spent.tokens.room);
+    if (timer)
+      timer->addResults(metrics.loss, waitedMs);
     int64_t epoch = sampler->getEpoch(number - 1) + 1;
     metrics.epoch = epoch;
     progress->add(metrics, endsEpoch(number), number == totalSteps, waitedMs,
@@ -492,7 +501,8 @@ void Trainer::run() {
   while (step < totalSteps && !stopped) {
     try {
       trainStep();
-      if (takeTurns() || (diagnoser && diagnoser->isDone()))
+      if (takeTurns() || (diagnoser && diagnoser->isDone()) ||
+          (timer && timer->isDone()))
         break;
     } catch (const NotFinite &problem) {
       if (!goesBack)
@@ -509,6 +519,11 @@ void Trainer::run() {
     profiler->finish();
   if (diagnoser) {
     finishDiagnosis();
+    return;
+  }
+  if (timer) {
+    if (stopped)
+      outcome.endBySignal(getReceivedSignal());
     return;
   }
   if (int64_t skipped = progress->getSkippedSteps())

@@ -35,6 +35,7 @@ class Console;
 class Diagnoser;
 class ParameterInspector;
 class Profiler;
+class StepTimer;
 class TensorBoard;
 class Watch;
 
@@ -53,6 +54,8 @@ public:
   Outcome &getOutcome() { return outcome; }
   /// Returns what --diagnose measured; nothing without it.
   const std::optional<Evidence> &getEvidence() const { return evidence; }
+  /// Null unless steps are only timed.
+  const StepTimer *getTimer() const { return timer.get(); }
   /// Null unless the run is profiled.
   Profiler *getProfiler() { return profiler.get(); }
 
@@ -185,6 +188,7 @@ private:
   std::unique_ptr<ParameterInspector> inspector;
   std::unique_ptr<Diagnoser> diagnoser;
   std::optional<Evidence> evidence;
+  std::unique_ptr<StepTimer> timer;
 };
 
 } // namespace ingot::runtime

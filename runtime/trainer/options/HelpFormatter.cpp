@@ -26,7 +26,7 @@ static constexpr const char *kVariables[][2] = {
     {"CUDA_VISIBLE_DEVICES", "On GPUs: those that ranks may use"},
     {"CUDA_HOME", "On GPUs: where CUDA's libraries are"},
     {"INGOT_CUDA_GRAPH", "On GPUs: 0 launches kernels one by one"},
-    {"XDG_CACHE_HOME, HOME", "On GPUs: the user's cache, for --tune"},
+    {"XDG_CACHE_HOME, HOME", "The user's cache, for --tune"},
 };
 
 HelpFormatter::HelpFormatter() { column_width(kColumn); }

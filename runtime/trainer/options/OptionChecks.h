@@ -39,6 +39,19 @@ inline CLI::Validator atLeast(int64_t least) {
       "");
 }
 
+/// Accepts integers from `least` to `most`.
+inline CLI::Validator isIntegerFrom(int64_t least, int64_t most) {
+  return CLI::Validator(
+      [least, most](std::string &text) -> std::string {
+        int64_t value = 0;
+        if (parseWhole(text, value) && value >= least && value <= most)
+          return {};
+        return fmt::format("'{}' is not an integer from {} to {}", text, least,
+                           most);
+      },
+      "");
+}
+
 /// Accepts finite numbers from `least` to below `limit`.
 inline CLI::Validator isNumberFrom(double least, double limit) {
   return CLI::Validator(

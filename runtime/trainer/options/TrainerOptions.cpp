@@ -8,6 +8,7 @@
 #include "runtime/trainer/options/TrainerOptions.h"
 
 #include "runtime/core/Error.h"
+#include "runtime/trainer/inspect/Tune.h"
 #include "runtime/trainer/options/ConfigFile.h"
 #include "runtime/trainer/options/HelpFormatter.h"
 #include "runtime/trainer/options/Hyperparameters.h"
@@ -44,6 +45,8 @@ private:
 
 /// More threads than any machine has cores.
 static constexpr int64_t kMostWorkers = 256;
+/// A queue has a batch that is read beside those that are made.
+static constexpr int64_t kFewestBatches = 2, kMostBatches = 1024;
 
 static CLI::Validator isValueOf(const std::string &hyperparameter) {
   return CLI::Validator(
@@ -105,6 +108,12 @@ void OptionTable::addData(Options &options) {
           },
           ""))
       ->capture_default_str()
+      ->group(group);
+  app.add_option("--prefetch", options.prefetch,
+                 "Batches that these threads make ahead [2 to 8, as fit 64 "
+                 "MiB]")
+      ->type_name("N")
+      ->check(isIntegerFrom(kFewestBatches, kMostBatches))
       ->group(group);
   CLI::Option *cache =
       app.add_option("--cache", options.cache,
@@ -273,8 +282,17 @@ void OptionTable::addObserving(Options &options) {
       ->configurable(false)
       ->group(group);
   app.add_flag("--tune{cache}", options.tune,
-               "On a GPU: measure alternatives in the first steps; the choices "
-               "are kept for later runs, with --tune=FILE in that file")
+               "Measure alternatives and take the fastest: threads, their "
+               "places, --workers and --prefetch before a run on CPUs, kernels "
+               "and algorithms in the first steps on a GPU; the choices are "
+               "kept for later runs, with --tune=FILE in that file; --tune=off "
+               "does not")
+      ->group("Run");
+  app.add_option("--tune-seconds", options.tuneSeconds,
+                 "How long --tune measures before a run on CPUs")
+      ->type_name("N")
+      ->check(atLeast(1))
+      ->capture_default_str()
       ->group("Run");
   app.add_flag("--nondeterministic", options.nondeterministic,
                "On a GPU: a faster gradient of attention, which differs in the "
@@ -534,6 +552,7 @@ ParsedOptions ingot::runtime::parseOptions(int argc, const char *const *argv,
   finishRunOptions(options, manifest);
   if (!options.diagnose.empty())
     limitToDiagnosis(options);
+  readTune(options);
   return {std::move(options), ""};
 }
 

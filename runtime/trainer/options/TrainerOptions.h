@@ -37,6 +37,8 @@ struct Options {
   /// The threads that make batches ahead of the step; none for as many as it
   /// needs.
   std::optional<int64_t> workers;
+  /// The batches that they make ahead; none for what fits some memory.
+  std::optional<int64_t> prefetch;
   int64_t skipBad = 0;
   /// The folder of decoded pictures, empty for none, and the most MiB in it.
   std::string cache;
@@ -91,6 +93,10 @@ struct Options {
   /// The file that --tune keeps choices in, `cache` for the user's cache, or
   /// empty without --tune.
   std::string tune;
+  /// The seconds that --tune measures for.
+  int64_t tuneSeconds = 60;
+  /// The seconds of steps that are only timed (StepTimer); none for a run.
+  std::optional<double> measureSeconds;
   /// Libraries may take algorithms whose results vary from run to run.
   bool nondeterministic = false;
   int64_t ranks = 1;

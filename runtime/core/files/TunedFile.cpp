@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "runtime/core/files/TunedFile.h"
+
+#include "runtime/core/Error.h"
+#include "runtime/core/File.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <string_view>
+
+using namespace ingot::runtime;
+
+/// The first line of the file. Files without it are not read.
+static constexpr std::string_view kHeader = "ingot tuned 1\n";
+
+/// The default path of the file; empty if the user has no home folder.
+static std::string getDefaultPath() {
+  const char *cache = std::getenv("XDG_CACHE_HOME");
+  const char *home = std::getenv("HOME");
+  if (cache && *cache)
+    return std::string(cache) + "/ingot/tuned.txt";
+  return home && *home ? std::string(home) + "/.cache/ingot/tuned.txt" : "";
+}
+
+TunedFile::TunedFile(std::string machine, std::string path)
+    : machine(std::move(machine)),
+      path(path.empty() ? getDefaultPath() : std::move(path)) {
+  std::replace(this->machine.begin(), this->machine.end(), '\t', ' ');
+  read();
+}
+
+/// Adds choices that are not known yet.
+void TunedFile::read() {
+  if (!std::filesystem::is_regular_file(path))
+    return;
+  try {
+    MappedFile file(path);
+    std::string_view text = file.getBytes();
+    if (text.substr(0, kHeader.size()) != kHeader)
+      return;
+    text.remove_prefix(kHeader.size());
+    while (!text.empty()) {
+      std::string_view line = text.substr(0, text.find('\n'));
+      text.remove_prefix(std::min(text.size(), line.size() + 1));
+      size_t tab = line.rfind('\t');
+      if (tab != std::string_view::npos)
+        choices.emplace(line.substr(0, tab), line.substr(tab + 1));
+    }
+  } catch (const Error &) {
+    return;
+  }
+}
+
+std::optional<std::string> TunedFile::find(const std::string &key) const {
+  auto found = choices.find(machine + '\t' + key);
+  if (found == choices.end())
+    return std::nullopt;
+  return found->second;
+}
+
+void TunedFile::keep(const std::string &key, const std::string &choice) {
+  choices[machine + '\t' + key] = choice;
+  if (path.empty()) {
+    problem = "HOME is not set";
+    return;
+  }
+  // Other ranks and trainers write the file as well.
+  read();
+  try {
+    std::error_code ignored;
+    if (std::string folder = getDirectory(path); !folder.empty())
+      std::filesystem::create_directories(folder, ignored);
+    AtomicFile file(path);
+    file.write(kHeader);
+    for (const auto &[name, text] : choices)
+      file.write(name + '\t' + text + '\n');
+    file.commit();
+  } catch (const Error &error) {
+    problem = error.what();
+  }
+}
