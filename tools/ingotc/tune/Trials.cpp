@@ -161,8 +161,7 @@ void Tuner::planBatches(const Words &words, double untilPart) {
       if (all % batch != 0 || 2 * batch < 3 * last)
         continue;
       last = batch;
-      if (!add(batch, all / batch))
-        break;
+      (void)add(batch, all / batch);
     }
     return;
   }
@@ -170,11 +169,15 @@ void Tuner::planBatches(const Words &words, double untilPart) {
   constexpr double leastGain = 0.01;
   constexpr int64_t maxBatch = int64_t(1) << 24;
   double best = std::numeric_limits<double>::infinity();
-  int worse = 0;
+  int worse = 0, failed = 0;
   for (int64_t batch = 1; batch <= maxBatch && worse < 3 && !isPast(untilPart);
        batch *= 2) {
-    if (!add(batch, 1))
-      break;
+    if (!add(batch, 1)) {
+      // One that cannot be compiled says nothing of the next.
+      if (++failed > 1)
+        break;
+      continue;
+    }
     double seconds = candidates.back().getPlannedSeconds();
     worse = seconds < (1 - leastGain) * best ? 0 : worse + 1;
     best = std::min(best, seconds);
