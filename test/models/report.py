@@ -147,5 +147,8 @@ def write(records, newest, path):
             lines.append("| " + " | ".join(cells) + " |")
         lines.append("")
     lines += ["## Not exported", "", "| model | why |", "|---|---|"]
-    lines += [f"| {r['name']} | {cell(shortened(r['reason']))} |" for r in records if not r["exports"]]
+    for r in records:
+        if not r["exports"]:
+            why = "; ".join(part for part in (shortened(r["reason"]), r["note"]) if part)
+            lines.append(f"| {r['name']} | {cell(why)} |")
     path.write_text("\n".join(lines) + "\n")
