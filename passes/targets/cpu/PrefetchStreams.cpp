@@ -220,16 +220,29 @@ private:
       byLine[kLineBytes * type.getNumElements() / bytesOf(type)].push_back(
           stream);
     }
+    // Where the streams are, a distance ahead of the piece.
+    llvm::SmallVector<Value> starts;
+    IRMapping mapping;
+    mapping.map(loop.getInductionVar(), from);
+    for (auto &[elements, group] : byLine)
+      for (const Stream &stream : group)
+        starts.push_back(
+            findStart(builder, loc, stream,
+                      copyIndex(builder, stream.index, loop, mapping)));
+    auto start = starts.begin();
     for (auto &[elements, group] : byLine) {
       auto lines =
           scf::ForOp::create(builder, loc, from, to, constant(elements));
       OpBuilder::InsertionGuard guard(builder);
       builder.setInsertionPointToStart(lines.getBody());
-      IRMapping mapping;
-      mapping.map(loop.getInductionVar(), lines.getInductionVar());
-      for (const Stream &stream : group)
-        prefetch(builder, loc, stream,
-                 copyIndex(builder, stream.index, loop, mapping));
+      Value offset =
+          arith::SubIOp::create(builder, loc, lines.getInductionVar(), from);
+      for (const Stream &stream : group) {
+        Value at = arith::AddIOp::create(builder, loc, *start++, offset);
+        memref::PrefetchOp::create(builder, loc, stream.buffer, at,
+                                   /*isWrite=*/false, /*localityHint=*/3,
+                                   /*isDataCache=*/true);
+      }
       numStreams += group.size();
     }
     // A loop without results already has a terminator.
@@ -246,19 +259,18 @@ private:
     scf::YieldOp::create(builder, loc, loop.getResults());
   }
 
-  static void prefetch(OpBuilder &builder, Location loc, const Stream &stream,
-                       Value index) {
+  /// Returns where to prefetch a piece that starts at `index`. The end of the
+  /// buffer bounds the start, so that no line needs a bound of its own.
+  Value findStart(OpBuilder &builder, Location loc, const Stream &stream,
+                  Value index) {
     auto constant = [&](int64_t value) -> Value {
       return arith::ConstantIndexOp::create(builder, loc, value);
     };
     auto type = cast<MemRefType>(stream.buffer.getType());
     Value ahead =
         arith::AddIOp::create(builder, loc, index, constant(stream.distance));
-    ahead = arith::MinSIOp::create(builder, loc, ahead,
-                                   constant(type.getNumElements() - 1));
-    memref::PrefetchOp::create(builder, loc, stream.buffer, ahead,
-                               /*isWrite=*/false, /*localityHint=*/3,
-                               /*isDataCache=*/true);
+    int64_t last = std::max<int64_t>(0, type.getNumElements() - piece);
+    return arith::MinSIOp::create(builder, loc, ahead, constant(last));
   }
 
   /// Clones the computation of an index for another induction variable.

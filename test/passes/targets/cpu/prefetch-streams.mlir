@@ -16,13 +16,15 @@ func.func @elements(%x: memref<100000xf32>, %y: memref<100000xbf16>, %z: memref<
   // CHECK:      scf.for %[[P:.*]] = %[[BEGIN]] to %[[END]] step %[[SIZE:.*]] {
   // CHECK:        %[[SUM:.*]] = arith.addi %[[P]], %[[SIZE]]
   // CHECK:        %[[TO:.*]] = arith.minsi %[[SUM]], %[[END]]
+  // CHECK:        %[[AT:.*]] = arith.addi %[[P]], %{{c7.*}}
+  // CHECK:        %[[C512:.*]] = arith.constant 512
+  // CHECK:        %[[AHEAD:.*]] = arith.addi %[[AT]], %[[C512]]
+  // CHECK:        %[[LAST:.*]] = arith.constant 99488
+  // CHECK:        %[[START:.*]] = arith.minsi %[[AHEAD]], %[[LAST]]
   // CHECK:        %[[C16:.*]] = arith.constant 16
   // CHECK:        scf.for %[[I:.*]] = %[[P]] to %[[TO]] step %[[C16]] {
-  // CHECK:          %[[AT:.*]] = arith.addi %[[I]], %{{c7.*}}
-  // CHECK:          %[[C512:.*]] = arith.constant 512
-  // CHECK:          %[[AHEAD:.*]] = arith.addi %[[AT]], %[[C512]]
-  // CHECK:          %[[LAST:.*]] = arith.constant 99999
-  // CHECK:          %[[NEXT:.*]] = arith.minsi %[[AHEAD]], %[[LAST]]
+  // CHECK:          %[[OFFSET:.*]] = arith.subi %[[I]], %[[P]]
+  // CHECK:          %[[NEXT:.*]] = arith.addi %[[START]], %[[OFFSET]]
   // CHECK:          memref.prefetch %[[X]][%[[NEXT]]]
   // CHECK-NOT:      memref.prefetch
   // CHECK:        %[[C32:.*]] = arith.constant 32
@@ -91,7 +93,8 @@ func.func @passes(%x: memref<100000xf32>, %s: memref<100xf32>) {
     }
     // CHECK: %[[FAR:.*]] = arith.constant 1000 : index
     // CHECK: %[[AHEAD:.*]] = arith.addi %{{.*}}, %[[FAR]]
-    // CHECK: %[[NEXT:.*]] = arith.minsi %[[AHEAD]]
+    // CHECK: %[[START:.*]] = arith.minsi %[[AHEAD]]
+    // CHECK: %[[NEXT:.*]] = arith.addi %[[START]]
     // CHECK: memref.prefetch %{{.*}}[%[[NEXT]]]
     %sum = scf.for %i = %c0 to %c1000 step %c1 iter_args(%old = %zero) -> (f32) {
       %at = arith.addi %first, %i : index
@@ -117,7 +120,8 @@ func.func @columns(%x: memref<100000xf32>, %s: memref<64xf32>) {
     %first = arith.muli %row, %c1000 : index
     // CHECK: %[[C4000:.*]] = arith.constant 4000
     // CHECK: %[[AHEAD:.*]] = arith.addi %{{.*}}, %[[C4000]]
-    // CHECK: %[[NEXT:.*]] = arith.minsi %[[AHEAD]]
+    // CHECK: %[[START:.*]] = arith.minsi %[[AHEAD]]
+    // CHECK: %[[NEXT:.*]] = arith.addi %[[START]]
     // CHECK: memref.prefetch %{{.*}}[%[[NEXT]]]
     scf.for %i = %c0 to %c256 step %c1 {
       %at = arith.addi %first, %i : index
