@@ -15,6 +15,11 @@
 namespace ingot::runtime::flash {
 namespace {
 
+/// Rows of a strip on vector units. With 32 registers fewer than in a tile of a
+/// GEMM keep the units busy, too: fewer products that a causal mask hides are
+/// computed, and most numbers of queries have no remainder.
+constexpr int64_t kStripRows = kLanes == 16 ? 8 : kTileRows;
+
 /// The running maximum, in units of log(2), and total of each query of a block.
 struct RowStates {
   static_assert(kMostQueries % kLanes == 0);
@@ -129,7 +134,7 @@ void updateStrip(const ScoreBlock &scores, int64_t first, int64_t rows,
                              states, sum + i * width, width);
   };
   if (scores.isPlain()) {
-    run(Constant<kTileRows>());
+    run(Constant<kStripRows>());
     run(Constant<4>());
     run(Constant<1>());
   }
@@ -280,8 +285,8 @@ void computeForward(const Operands &o, int64_t task, float *scratch) {
   BlockPosition at(task, s.heads, s.queries, forwardQueriesOf(s, false));
   int64_t rows = at.end - at.begin;
   int64_t ks = padded(s.size), vs = abi::alignTo(s.valueSize, kTileColumns);
-  float *q = scratch, *k = q + kTileRows * ks, *v = k + ks * kForwardKeys,
-        *p = v + kForwardKeys * vs, *sums = p + kTileRows * kForwardKeys;
+  float *q = scratch, *k = q + kStripRows * ks, *v = k + ks * kForwardKeys,
+        *p = v + kForwardKeys * vs, *sums = p + kStripRows * kForwardKeys;
   TypedRows queries = rowsOf(o, o.q, at.batch, at.head, at.begin);
   TypedRows results = rowsOf(o, o.out, at.batch, at.head, at.begin);
   bool packsQueries = !isReadInPlace(queries);
@@ -293,11 +298,11 @@ void computeForward(const Operands &o, int64_t task, float *scratch) {
   for (int64_t k0 = blocks.begin; k0 == blocks.begin || k0 < blocks.end;
        k0 += kForwardKeys) {
     int64_t keys = smaller(kForwardKeys, blocks.end - k0);
-    ScoreBlock scores{s,        kTileRows, kLanes, at.batch, at.head,
-                      at.begin, rows,      k0,     keys};
+    ScoreBlock scores{s,        kStripRows, kLanes, at.batch, at.head,
+                      at.begin, rows,       k0,     keys};
     PackedKeys packed(o, at, k0, keys, k, v);
-    for (int64_t r = 0; r < rows; r += kTileRows) {
-      int64_t count = smaller(kTileRows, rows - r);
+    for (int64_t r = 0; r < rows; r += kStripRows) {
+      int64_t count = smaller(kStripRows, rows - r);
       Range range = scores.keysOfStrip(r), columns = scores.columnsOf(r);
       bool isLast = k0 + kForwardKeys >= blocks.end;
       float *sum = sums + r * vs;
@@ -317,8 +322,8 @@ void computeForward(const Operands &o, int64_t task, float *scratch) {
             k0 == blocks.begin || (s.left >= 0 && at.begin + r - s.left >= k0);
         for (int64_t i = 0; i < count; ++i) {
           packed.prefetch();
-          if (r + kTileRows + i < rows)
-            queries.prefetch(r + kTileRows + i, s.size);
+          if (r + kStripRows + i < rows)
+            queries.prefetch(r + kStripRows + i, s.size);
           if (isLast)
             results.prefetch(r + i, s.valueSize);
         }
