@@ -3,6 +3,7 @@
 
 import json
 import os
+import pathlib
 import re
 import shutil
 import subprocess
@@ -147,6 +148,63 @@ def decoding(ingot):
     recipe = "image=decode,resize:16,normalize:0.5:0.5"
     result = diagnose(ingot, [trainer, "--data", folder, "--input", recipe, "--workers", "1"], wanted="slow decoding")
     check_cause(result, "slow decoding")
+
+
+def throttle(path, rate):
+    """A control group whose processes read from the disk of `path` with that many bytes per second; how to remove it."""
+    device = os.stat(path).st_dev
+    numbers = f"{os.major(device)}:{os.minor(device)}"
+    second, first = pathlib.Path("/sys/fs/cgroup"), pathlib.Path("/sys/fs/cgroup/blkio")
+    name = f"ingot-test-{os.getpid()}"
+    try:
+        if first.is_dir():
+            group = first / name
+            group.mkdir()
+            (group / "blkio.throttle.read_bps_device").write_text(f"{numbers} {rate}")
+        else:
+            group = second / name
+            group.mkdir()
+            (group / "io.max").write_text(f"{numbers} rbps={rate}")
+    except OSError as error:
+        if group.is_dir():
+            group.rmdir()
+        raise Skip(f"may not make a slow disk: {error}") from None
+    return group
+
+
+@case("diagnose-storage")
+def storage(ingot):
+    """A disk of 8 MB/s, and pictures that are in no cache; without the limit it is not found."""
+    trainer = build(ingot, PICTURES, "--batch", "16", w=(768, 4))
+    folder, source = ingot.path("pictures"), np.random.default_rng(5)
+    for i in range(45 * 16):
+        (folder / f"class{i % 4}").mkdir(parents=True, exist_ok=True)
+        (folder / f"class{i % 4}/{i:03d}.png").write_bytes(png(source.integers(0, 255, (128, 128, 3), dtype=np.uint8)))
+    recipe = "image=decode,resize:16,normalize:0.5:0.5"
+    command = [str(trainer), "--data", str(folder), "--input", recipe, "--workers", "1", "--diagnose=json"]
+
+    def forget():
+        for path in folder.glob("*/*"):
+            with path.open("rb") as file:
+                os.fsync(file.fileno())
+                os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+    group = throttle(folder, 8 << 20)
+    try:
+        shell = ["sh", "-c", f'echo $$ >{group}/cgroup.procs && exec "$@"', "sh"]
+        for _ in range(3):
+            forget()
+            result = json.loads(ingot.succeed([*shell, *command], env=ONE).out)
+            if result["others"] < 0.2 or [f["cause"] for f in result["findings"]][:1] == ["slow storage"]:
+                break
+        else:
+            raise Skip(f"other work takes {result['others']:.0%} of the machine, and delays what is measured")
+        check_cause(result, "slow storage")
+    finally:
+        group.rmdir()
+    forget()
+    result = json.loads(ingot.succeed(command, env=ONE).out)
+    check("slow storage" not in [finding["cause"] for finding in result["findings"]], f"a false alarm: {result}")
 
 
 @case("diagnose-link")
