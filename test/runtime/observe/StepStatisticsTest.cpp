@@ -8,9 +8,10 @@
 using namespace ingot::runtime;
 
 TEST(StepStatisticsTest, SummarizesAWindow) {
-  StepStatistics statistics({/*tokens=*/64, /*flops=*/2e6, /*boundMs=*/1});
+  StepStatistics statistics;
   for (int i = 1; i <= 100; ++i)
-    statistics.add(/*stepMs=*/i < 100 ? 2 : 102, /*dataMs=*/0.75);
+    statistics.add(/*stepMs=*/i < 100 ? 2 : 102, /*dataMs=*/0.75,
+                   {/*tokens=*/64, /*flops=*/2e6, /*boundMs=*/1});
   ASSERT_TRUE(statistics.isFull());
   StepSummary summary = statistics.take();
   // 300 ms in all.
@@ -34,7 +35,7 @@ TEST(StepStatisticsTest, SummarizesAWindow) {
 
 TEST(StepStatisticsTest, CollectivesOfAWindowOnly) {
   CommunicationUse use{/*waitSeconds=*/5, /*bytes=*/1000};
-  StepStatistics statistics({}, [&] { return use; });
+  StepStatistics statistics([&] { return use; });
   // What came before the run is not part of it.
   use = {5.02, 3000};
   statistics.add(/*stepMs=*/100, /*dataMs=*/0);
