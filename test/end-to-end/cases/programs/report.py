@@ -11,10 +11,10 @@ import numpy as np
 import onnx
 import onnx.parser
 from browser import Browser
-from harness import DIGITS, case, check, check_close, read_log
+from harness import DIGITS, ROOT, case, check, check_close, read_log
 
 # Where screenshots are kept for people to look at.
-SHOTS = os.environ.get("INGOT_SCREENSHOTS")
+SHOTS = pathlib.Path(os.environ.get("INGOT_SCREENSHOTS") or ROOT / "build/screenshots")
 
 
 def page_data(path):
@@ -166,9 +166,8 @@ def keep(browser, ingot, name):
     path = ingot.path(name)
     browser.screenshot(path)
     check(path.stat().st_size > 20000, f"{name}: an empty picture")
-    if SHOTS:
-        pathlib.Path(SHOTS).mkdir(parents=True, exist_ok=True)
-        shutil.copy(path, SHOTS)
+    SHOTS.mkdir(parents=True, exist_ok=True)
+    shutil.copy(path, SHOTS)
 
 
 @case("report-in-browser")
