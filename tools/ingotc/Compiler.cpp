@@ -352,20 +352,6 @@ int64_t Compiler::getPeakBytes() {
   return states.getInt() + arena + staging;
 }
 
-/// Whether an input may be a picture: in color, or gray.
-static bool takesPictures(const runtime::Manifest &manifest) {
-  for (const runtime::FunctionSpec &function : manifest.functions)
-    for (const runtime::InputSpec &input : function.inputs) {
-      const std::vector<int64_t> &shape = input.shape;
-      auto isColors = [](int64_t extent) { return extent == 1 || extent == 3; };
-      if (input.isBatched() &&
-          (shape.size() == 3 ||
-           (shape.size() == 4 && (isColors(shape[1]) || isColors(shape[3])))))
-        return true;
-    }
-  return false;
-}
-
 int Compiler::printGpuPlan() {
   if (int status = plan())
     return status;

@@ -4,6 +4,7 @@
 
 #include "runtime/core/Error.h"
 #include "runtime/core/File.h"
+#include "runtime/core/Manifest.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/BinaryFormat/ELF.h"
@@ -321,4 +322,17 @@ void ingot::linkTrainer(const LinkInput &input, const std::string &output) {
     throw failure(output, "cannot write: " + error.code().message(),
                   "check the space left and the directory's permissions");
   }
+}
+
+bool ingot::takesPictures(const runtime::Manifest &manifest) {
+  for (const runtime::FunctionSpec &function : manifest.functions)
+    for (const runtime::InputSpec &input : function.inputs) {
+      const std::vector<int64_t> &shape = input.shape;
+      auto isColors = [](int64_t extent) { return extent == 1 || extent == 3; };
+      if (input.isBatched() &&
+          (shape.size() == 3 ||
+           (shape.size() == 4 && (isColors(shape[1]) || isColors(shape[3])))))
+        return true;
+    }
+  return false;
 }

@@ -13,6 +13,10 @@
 
 namespace ingot {
 
+namespace runtime {
+struct Manifest;
+} // namespace runtime
+
 /// The parts of the trainer besides the runtime. Empty blobs are left out.
 struct LinkInput {
   /// The target that the trainer runs on: cpu or cuda.
@@ -28,6 +32,9 @@ struct LinkInput {
   /// Whether codecs of pictures are linked.
   bool hasPictures = false;
 };
+
+/// Whether an input of the trainer may be a picture: in color, or gray.
+bool takesPictures(const runtime::Manifest &manifest);
 
 /// Throws runtime::Error unless everything that trainers for `target` on a
 /// machine of `triple` are linked from is there.

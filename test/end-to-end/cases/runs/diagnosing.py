@@ -151,7 +151,7 @@ def decoding(ingot):
 
 
 def throttle(path, rate):
-    """A control group whose processes read from the disk of `path` with that many bytes per second; how to remove it."""
+    """A control group whose processes read from the disk of `path` with that many bytes per second."""
     device = os.stat(path).st_dev
     numbers = f"{os.major(device)}:{os.minor(device)}"
     second, first = pathlib.Path("/sys/fs/cgroup"), pathlib.Path("/sys/fs/cgroup/blkio")
