@@ -37,7 +37,7 @@ public:
   void addKernelPipeline(mlir::OpPassManager &manager,
                          unsigned level) const override;
   void addDevicePipeline(mlir::OpPassManager &manager) const override {
-    addDeviceFunctions(manager);
+    addDeviceFunctions(manager, /*hasInstructions=*/true);
   }
   llvm::Expected<DeviceCode>
   emitDeviceCode(mlir::ModuleOp module) const override;
