@@ -255,7 +255,7 @@ def write_model_data(name, folder):
 def bench_wait(options, folder):
     tester = bench.Bench(options)
     shares = {}
-    steps = {"mlp": 1500, "resnet18": 30, "gpt-mini": 20, "gpt2": 12}
+    steps = {"mlp": 6000, "resnet18": 30, "gpt-mini": 20, "gpt2": 12}
     for name in bench.MODELS:
         tester.export(name)
         trainer = str(folder / name)

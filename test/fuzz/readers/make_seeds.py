@@ -65,6 +65,8 @@ def arrow(write, table):
 
 def main():
     floats, ints = np.arange(6, dtype=np.float32).reshape(2, 3), np.arange(4, dtype=np.int64)
+    # Three sequences in two documents.
+    index = b"MMIDIDX\0\0" + struct.pack("<QBQQ3i3q3q", 1, 8, 3, 3, 2, 3, 4, 0, 4, 10, 0, 2, 3)
     seeds = {
         "npy/floats": npy(floats),
         "npy/fortran": npy(np.asfortranarray(floats)),
@@ -74,6 +76,7 @@ def main():
         "npz/deflated": npz(np.savez_compressed, x=floats, labels=ints),
         "safetensors/two": safetensors({"w": floats, "step": ints}),
         "safetensors/none": safetensors({}),
+        "index/pair": struct.pack("<H", len(index)) + index + struct.pack("<9H", *range(1, 10)),
         "tokens/four": struct.pack("<256i4H", 20240520, 1, 4, *[0] * 253, 1, 2, 3, 4),
     }
     rows = np.arange(12 * 16).reshape(12, 16) * 7 % 32
