@@ -16,7 +16,6 @@
 #include "mlir/Remark/RemarkStreamer.h"
 #include "passes/Pipeline.h"
 #include "passes/Registration.h"
-#include "passes/cost/gpu/Timeline.h"
 #include "passes/targets/Passes.h"
 #include "passes/targets/host/BuildManifest.h"
 #include "passes/targets/host/Object.h"
@@ -357,11 +356,7 @@ int Compiler::printGpuPlan() {
     return status;
   if (!runPasses([&](OpPassManager &m) { target.addDevicePipeline(m); }))
     return exitCode();
-  auto timeline = gpu_model::predictStep(*model.module);
-  if (!timeline)
-    throw runtime::usageError("--plan-gpu", "the model has no training step",
-                              "give it a loss");
-  llvm::outs() << describeTimeline(*timeline, options.gpu);
+  llvm::outs() << describeGpuPlan(*model.module, options.gpu);
   return 0;
 }
 

@@ -6,8 +6,10 @@
 #include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/ir/Signature.h"
 #include "dialects/ingot/target/Machine.h"
+#include "passes/cost/gpu/Timeline.h"
 #include "runtime/abi/Payload.h"
 #include "runtime/abi/Shard.h"
+#include "runtime/core/Error.h"
 #include "llvm/Support/JSON.h"
 
 using namespace mlir;
@@ -183,4 +185,12 @@ std::string ingot::describePlans(ModuleOp module, const Cluster &cluster) {
   llvm::raw_string_ostream(text)
       << llvm::formatv("{0:2}\n", llvm::json::Value(std::move(plans)));
   return text;
+}
+
+std::string ingot::describeGpuPlan(ModuleOp module, StringRef gpu) {
+  auto timeline = gpu_model::predictStep(module);
+  if (!timeline)
+    throw runtime::usageError("--plan-gpu", "the model has no training step",
+                              "give it a loss");
+  return describeTimeline(*timeline, gpu);
 }

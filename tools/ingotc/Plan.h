@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// Implements --plan: simulates a step on many ranks of a described cluster.
+// Implements --plan: simulates a step on many ranks of a described cluster; and
+// --plan-gpu: predicts it on a GPU.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,6 +34,10 @@ RankPlan planRanks(mlir::ModuleOp module, const Cluster &cluster,
 
 /// Returns the plans as JSON.
 std::string describePlans(mlir::ModuleOp module, const Cluster &cluster);
+
+/// Returns the predicted timeline of the training step as text, for a module
+/// whose kernels are device functions. Throws if there is no such step.
+std::string describeGpuPlan(mlir::ModuleOp module, llvm::StringRef gpu);
 
 } // namespace ingot
 
