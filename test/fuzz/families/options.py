@@ -198,6 +198,11 @@ def contents():
     return {"model.onnx": fixed.dense().SerializeToString(), "good.json": b"{}", "bad.json": b"[", "train.npz": b"PK"}
 
 
+def hurry(chosen):
+    """Measuring ends within a second."""
+    return [["--tune-seconds=1"]] if any(entry[0] == "--tune" for entry in chosen) else []
+
+
 def make(rng, _box, _seed):
     entries = STATE["options"]
     groups = [["--batch=4"], ["--loss=cross-entropy"], ["-o", "t"]]
@@ -208,6 +213,7 @@ def make(rng, _box, _seed):
         groups.append([f"--emit={rng.choice(['exec', 'exec', 'exec', 'mlir', 'llvm', 'obj'])}"])
     chosen = [rng.choice(entries) for _ in range(rng.choice([1, 1, 1, 2, 2, 3, 5, 8]))]
     groups += [option(rng, entry) for entry in chosen if entry[0] not in ("--batch",) or rng.random() < 0.5]
+    groups += hurry(chosen)
     if rng.random() < 0.03:
         groups.append([rng.choice(NONSENSE)])
     words = ["ingotc", *(["model.onnx"] if rng.random() < 0.97 else [])]

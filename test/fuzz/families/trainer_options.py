@@ -28,6 +28,7 @@ def make(rng, _box, _seed):
             groups.remove(group)
     chosen = [rng.choice(STATE[name]) for _ in range(rng.choice([1, 1, 1, 2, 2, 3, 5, 8]))]
     groups += [options.option(rng, entry) for entry in chosen]
+    groups += options.hurry(chosen)
     contents = {**options.contents(), "train.npz": data}
     if rng.random() < 0.2:
         contents |= files.STATE[files.CHECKPOINT]
