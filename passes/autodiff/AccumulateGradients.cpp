@@ -37,18 +37,26 @@ struct AccumulateGradients
       return;
     unsigned loss = *step.findResult("loss");
     Value lossValue = results.entries[loss].value;
-    // The loss is the end of the forward pass: its sum is computed there.
+    // The loss is the end of the forward pass: its sum is computed there, but
+    // simplification may have left the weight to be computed later.
     OpBuilder builder(step.getReturn());
     builder.setInsertionPointAfterValue(lossValue);
+    std::optional<unsigned> weightIndex = step.findResult("loss_weight");
+    if (weightIndex) {
+      Operation *weight = results.entries[*weightIndex].value.getDefiningOp();
+      Operation *end = lossValue.getDefiningOp();
+      if (weight && (!end || end->isBeforeInBlock(weight)))
+        builder.setInsertionPointAfter(weight);
+    }
     Arithmetic a(builder, lossValue.getLoc());
 
     Value micro = countMicroBatches(step, a, results);
     Value isFirst = a.compare(Predicate::EQ, micro, 0.0);
     results.entries[loss].value =
         addTo(step, a, "loss/sum", isFirst, lossValue, results);
-    if (std::optional<unsigned> index = step.findResult("loss_weight")) {
-      Value weight = results.entries[*index].value;
-      results.entries[*index].value =
+    if (weightIndex) {
+      Value weight = results.entries[*weightIndex].value;
+      results.entries[*weightIndex].value =
           addTo(step, a, "loss_weight/sum", isFirst, weight, results);
     } else {
       ResultList weight;
