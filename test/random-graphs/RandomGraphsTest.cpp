@@ -147,8 +147,8 @@ TEST(Stability, IsLackingWhereNearlyEqualNumbersAreCompared) {
         makeRandomGraph(getContext(), seed, /*size=*/4, builder.getF32Type());
     return isStable(graph, /*noise=*/1e-6, /*tolerance=*/1e-3);
   };
-  // The largest of gradients that are zero except for rounding is taken.
-  EXPECT_FALSE(standsNoise(462));
+  // Takes the largest of equal numbers, which noise makes different.
+  EXPECT_FALSE(standsNoise(38));
   int64_t stable = 0;
   for (uint64_t seed = 0; seed < 100; ++seed)
     stable += standsNoise(seed);

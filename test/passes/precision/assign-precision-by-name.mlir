@@ -1,9 +1,9 @@
 // RUN: ingot-opt %s "--ingot-assign-precision=keep-fp32=^head$ force-low=^norm$" --split-input-file | FileCheck %s
 // RUN: not ingot-opt %s "--ingot-assign-precision=keep-fp32=(" 2>&1 | FileCheck %s --check-prefix=REGEX
-// RUN: not ingot-opt %s "--ingot-assign-precision=precision=fp8" 2>&1 | FileCheck %s --check-prefix=TYPE
+// RUN: not ingot-opt %s "--ingot-assign-precision=precision=fp4" 2>&1 | FileCheck %s --check-prefix=TYPE
 
 // REGEX: '(' is not a regular expression
-// TYPE: unknown precision 'fp8'
+// TYPE: unknown precision 'fp4'
 
 // CHECK-LABEL: func.func @by_name
 // CHECK: ingot.softmax {{.*}}bf16
