@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 #include <unistd.h>
 
 using namespace ingot::runtime;
@@ -69,4 +70,21 @@ void Console::print(const Error &error) {
     text = "\x1b[1;31merror:\x1b[0m" + text.substr(label.size());
   }
   std::fwrite(text.data(), 1, text.size(), stderr);
+}
+
+int ingot::runtime::runProgram(Console &console,
+                               const std::function<int()> &work,
+                               const std::string &memoryHint) {
+  try {
+    return work();
+  } catch (const Error &error) {
+    console.print(error);
+    return static_cast<int>(error.getCode());
+  } catch (const std::bad_alloc &) {
+    console.print(failure("memory", "out of memory", memoryHint));
+  } catch (const std::exception &error) {
+    console.print(
+        failure("internal", error.what(), "report this with the command line"));
+  }
+  return static_cast<int>(ExitCode::Failed);
 }

@@ -11,6 +11,7 @@
 #ifndef INGOT_RUNTIME_CORE_CONSOLE_H
 #define INGOT_RUNTIME_CORE_CONSOLE_H
 
+#include <functional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -44,6 +45,12 @@ private:
   bool interactive, color, progressShown = false, silent = false;
   std::set<std::string> said;
 };
+
+/// Returns what `work`, all of a program, returns; or prints what it throws and
+/// returns the exit code that belongs to it. `memoryHint` is the hint where
+/// memory runs out.
+int runProgram(Console &console, const std::function<int()> &work,
+               const std::string &memoryHint = "free memory");
 
 } // namespace ingot::runtime
 

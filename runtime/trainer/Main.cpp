@@ -20,7 +20,6 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <new>
 
 using namespace ingot::runtime;
 
@@ -169,17 +168,7 @@ static int run(int argc, char **argv, Console &console) {
 int main(int argc, char **argv) {
   ignoreFileSignals();
   Console console;
-  try {
-    return run(argc, argv, console);
-  } catch (const Error &error) {
-    console.print(error);
-    return static_cast<int>(error.getCode());
-  } catch (const std::bad_alloc &) {
-    console.print(failure("memory", "out of memory",
-                          "free memory, or compile with a smaller --batch"));
-  } catch (const std::exception &error) {
-    console.print(
-        failure("internal", error.what(), "report this with the command line"));
-  }
-  return static_cast<int>(ExitCode::Failed);
+  return runProgram(
+      console, [&] { return run(argc, argv, console); },
+      "free memory, or compile with a smaller --batch");
 }

@@ -75,17 +75,8 @@ static void run(int argc, char **argv) {
   shards->add_option("--samples", samples, "samples of a shard")
       ->check(positiveInteger())
       ->capture_default_str();
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::Success &success) {
-    app.exit(success);
+  if (!parseCommandLine(app, argc, argv))
     return;
-  } catch (const CLI::ParseError &error) {
-    throw makeUsageError(error, "see ingot-data --help");
-  }
-  for (const std::string &word : words)
-    if (word.empty())
-      throw usageError("FILE", "the value is empty", "give a file");
   DataFiles files = findFiles(words, "FILE");
   if (*verifies)
     verifyAll(files);
@@ -103,15 +94,8 @@ static void run(int argc, char **argv) {
 
 int main(int argc, char **argv) {
   Console console;
-  try {
+  return runProgram(console, [&] {
     run(argc, argv);
     return 0;
-  } catch (const Error &error) {
-    console.print(error);
-    return static_cast<int>(error.getCode());
-  } catch (const std::exception &error) {
-    console.print(
-        failure("internal", error.what(), "report this with the command line"));
-  }
-  return static_cast<int>(ExitCode::Failed);
+  });
 }

@@ -10,6 +10,7 @@
 #include "dialects/reference/Interpreter.h"
 #include "dialects/reference/Module.h"
 #include "passes/Registration.h"
+#include "runtime/core/Console.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/files/OutputPaths.h"
 #include "tools/ingot-eval/Arrays.h"
@@ -20,6 +21,7 @@
 #include "llvm/ADT/StringExtras.h"
 
 #include <iostream>
+#include <optional>
 
 using namespace mlir;
 using namespace ingot::reference;
@@ -60,7 +62,7 @@ static void parseDims(Options &options) {
   options.import.dims = std::move(*dims);
 }
 
-static Options parseOptions(int argc, char **argv) {
+static std::optional<Options> parseOptions(int argc, char **argv) {
   Options options;
   CLI::App app{"Runs a function of a model in the interpreter.", "ingot-eval"};
   app.add_option("MODEL", options.model,
@@ -108,14 +110,8 @@ static Options parseOptions(int argc, char **argv) {
   app.add_flag("--emulate", emulate,
                "Compile the kernels for a CUDA GPU and run them in the "
                "emulator, which checks their accesses");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp &help) {
-    std::exit(app.exit(help));
-  } catch (const CLI::ParseError &error) {
-    throw ingot::makeUsageError(error, "see ingot-eval --help");
-  }
-  ingot::refuseEmptyValues(app);
+  if (!ingot::parseCommandLine(app, argc, argv))
+    return std::nullopt;
   if (!level.empty() &&
       (llvm::StringRef(level).getAsInteger(10, options.compiled) ||
        options.compiled < 0 || options.compiled > 3))
@@ -347,8 +343,12 @@ static void checkPaths(const Options &options) {
 }
 
 int main(int argc, char **argv) {
-  try {
-    Options options = parseOptions(argc, argv);
+  runtime::Console console;
+  return runtime::runProgram(console, [&] {
+    std::optional<Options> parsed = parseOptions(argc, argv);
+    if (!parsed)
+      return 0;
+    Options &options = *parsed;
     checkPaths(options);
     DialectRegistry registry;
     ingot::registerIngotDialects(registry);
@@ -363,8 +363,5 @@ int main(int argc, char **argv) {
       return static_cast<int>(runtime::ExitCode::BadInput);
     return options.expect ? runTests(*module, options)
                           : runFunction(options, *module);
-  } catch (const runtime::Error &error) {
-    std::cerr << error.format();
-    return static_cast<int>(error.getCode());
-  }
+  });
 }

@@ -9,9 +9,9 @@
 #include "runtime/core/Error.h"
 #include "runtime/core/File.h"
 #include "tools/ingot-measure/Measure.h"
-#include "llvm/Support/raw_ostream.h"
+#include "tools/support/CommandLine.h"
 
-#include <CLI/CLI.hpp>
+#include "llvm/Support/raw_ostream.h"
 
 using namespace ingot;
 
@@ -20,15 +20,8 @@ static void measure(int argc, char **argv) {
   std::string path;
   app.add_option("-o", path, "file to write (standard output)");
   app.set_version_flag("--version", "ingot-measure " INGOT_VERSION);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::Success &success) {
-    app.exit(success);
+  if (!parseCommandLine(app, argc, argv))
     return;
-  } catch (const CLI::ParseError &error) {
-    throw runtime::usageError("command line", error.what(),
-                              "see ingot-measure --help");
-  }
   std::string profile = measureMachine().toJson();
   if (path.empty()) {
     llvm::outs() << profile;
@@ -41,15 +34,8 @@ static void measure(int argc, char **argv) {
 
 int main(int argc, char **argv) {
   runtime::Console console;
-  try {
+  return runtime::runProgram(console, [&] {
     measure(argc, argv);
     return 0;
-  } catch (const runtime::Error &error) {
-    console.print(error);
-    return static_cast<int>(error.getCode());
-  } catch (const std::exception &error) {
-    console.print(runtime::failure("internal", error.what(),
-                                   "report this with the command line"));
-  }
-  return static_cast<int>(runtime::ExitCode::Failed);
+  });
 }

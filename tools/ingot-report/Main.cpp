@@ -34,15 +34,8 @@ static void run(int argc, char **argv) {
       ->required();
   app.add_option("-o", output, "the page to write")->capture_default_str();
   app.add_option("--title", title, "the title of the page");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::Success &success) {
-    app.exit(success);
+  if (!parseCommandLine(app, argc, argv))
     return;
-  } catch (const CLI::ParseError &error) {
-    throw makeUsageError(error, "see ingot-report --help");
-  }
-  refuseEmptyValues(app);
   std::vector<RunFiles> runs = findRuns(words);
   OutputPaths paths;
   for (const std::string &file : listFiles(runs))
@@ -63,15 +56,8 @@ static void run(int argc, char **argv) {
 
 int main(int argc, char **argv) {
   Console console;
-  try {
+  return runProgram(console, [&] {
     run(argc, argv);
     return 0;
-  } catch (const Error &error) {
-    console.print(error);
-    return static_cast<int>(error.getCode());
-  } catch (const std::exception &error) {
-    console.print(
-        failure("internal", error.what(), "report this with the command line"));
-  }
-  return static_cast<int>(ExitCode::Failed);
+  });
 }

@@ -174,15 +174,8 @@ static void run(int argc, char **argv) {
       ->capture_default_str();
   app.add_option("--count", count, "end after this number of updates")
       ->check(positiveInteger());
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::Success &success) {
-    app.exit(success);
+  if (!parseCommandLine(app, argc, argv))
     return;
-  } catch (const CLI::ParseError &error) {
-    throw makeUsageError(error, "see ingot-top --help");
-  }
-  refuseEmptyValues(app);
   for (const std::string &word : words)
     if (!fs::exists(word))
       throw badInput(word, "does not exist",
@@ -216,15 +209,8 @@ static void run(int argc, char **argv) {
 
 int main(int argc, char **argv) {
   Console console;
-  try {
+  return runProgram(console, [&] {
     run(argc, argv);
     return 0;
-  } catch (const Error &error) {
-    console.print(error);
-    return static_cast<int>(error.getCode());
-  } catch (const std::exception &error) {
-    console.print(
-        failure("internal", error.what(), "report this with the command line"));
-  }
-  return static_cast<int>(ExitCode::Failed);
+  });
 }

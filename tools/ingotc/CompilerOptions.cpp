@@ -241,18 +241,8 @@ ingot::parseCompilerOptions(int argc, const char *const *argv) {
   app.add_option("--remarks", options.remarks,
                  "write the decisions of passes, with reasons, to this YAML "
                  "file (docs/remarks.md)");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp &) {
-    std::fputs(app.help().c_str(), stdout);
+  if (!parseCommandLine(app, argc, argv))
     return std::nullopt;
-  } catch (const CLI::CallForVersion &) {
-    std::puts("ingotc " INGOT_VERSION);
-    return std::nullopt;
-  } catch (const CLI::ParseError &error) {
-    throw makeUsageError(error, "ingotc --help lists the options");
-  }
-  refuseEmptyValues(app);
   if (!options.gpu.empty()) {
     if (options.pipeline->target != "cuda")
       throw usageError("--plan-gpu", "predicts steps on GPUs",

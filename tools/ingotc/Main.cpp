@@ -13,7 +13,6 @@
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/ErrorHandling.h"
 
-#include <new>
 #include <unistd.h>
 
 using namespace ingot;
@@ -41,19 +40,11 @@ int main(int argc, char **argv) {
     reportFatalError(data, "out of memory", /*wantsDiagnostics=*/false);
   });
   runtime::Console console;
-  try {
-    if (auto options = parseCompilerOptions(argc, argv))
-      return compile(std::move(*options));
-    return 0;
-  } catch (const runtime::Error &error) {
-    console.print(error);
-    return static_cast<int>(error.getCode());
-  } catch (const std::bad_alloc &) {
-    console.print(runtime::failure("memory", "out of memory",
-                                   "free memory, or compile a smaller model"));
-  } catch (const std::exception &error) {
-    console.print(runtime::failure("internal", error.what(),
-                                   "report this with the command line"));
-  }
-  return static_cast<int>(runtime::ExitCode::Failed);
+  return runtime::runProgram(
+      console,
+      [&] {
+        auto options = parseCompilerOptions(argc, argv);
+        return options ? compile(std::move(*options)) : 0;
+      },
+      "free memory, or compile a smaller model");
 }

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""run_docs.py FILE.md...: runs the ```sh blocks of documents as written.
+"""Runs the ```sh blocks of documents as written.
 
 The blocks of one document run in order, each in a shell of its own at the
 repository root. Blocks for reading are marked ```text, ```console and the
 like. A line `tools/check` is left out: it is what runs this.
 """
 
+import argparse
 import pathlib
 import re
 import subprocess
@@ -46,9 +47,11 @@ def run(name, text):
 
 
 def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("documents", nargs="+", type=pathlib.Path, metavar="FILE.md")
     outcomes = []
-    for argument in sys.argv[1:]:
-        path = pathlib.Path(argument).resolve()
+    for path in parser.parse_args().documents:
+        path = path.resolve()
         for line, text in blocks(path):
             outcomes.append(run(f"{path.relative_to(ROOT)}:{line}", text))
     print(f"{outcomes.count(True)} passed, {outcomes.count(False)} failed")

@@ -51,6 +51,23 @@ inline void refuseEmptyValues(const CLI::App &app) {
             option->get_name(), "the value is empty",
             "give a value, or leave the option out; a variable of the shell "
             "may be unset");
+  for (const CLI::App *command : app.get_subcommands())
+    refuseEmptyValues(*command);
+}
+
+/// Parses the command line of a tool. Returns false where --help or --version
+/// was all that was asked for, which is printed then. Throws usageError.
+inline bool parseCommandLine(CLI::App &app, int argc, const char *const *argv) {
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success &success) {
+    app.exit(success);
+    return false;
+  } catch (const CLI::ParseError &error) {
+    throw makeUsageError(error, "see " + app.get_name() + " --help");
+  }
+  refuseEmptyValues(app);
+  return true;
 }
 
 } // namespace ingot

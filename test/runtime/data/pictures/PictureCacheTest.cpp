@@ -9,6 +9,7 @@
 #include "runtime/core/Random.h"
 #include "runtime/data/pictures/Recipe.h"
 #include "test/runtime/TestSupport.h"
+#include "test/runtime/data/Mutations.h"
 
 #include <filesystem>
 #include <thread>
@@ -133,6 +134,14 @@ TEST_F(PictureCacheTest, DamagedPicturesAreMadeAgain) {
     writeFile(file, whole.substr(0, at));
     EXPECT_EQ(make(steps, jpeg, 1, &cache), want) << "cut at " << at;
     EXPECT_EQ(readFile(file), whole) << at;
+  }
+  Philox random(6, 0);
+  for (int i = 0; i < kMutations; ++i) {
+    std::filesystem::remove(file);
+    writeFile(file, mutate(whole, random));
+    PictureCache opened(folder / "cache", 1 << 30);
+    EXPECT_EQ(make(steps, jpeg, 1, &opened), want) << "mutation " << i;
+    EXPECT_EQ(readFile(file), whole) << "mutation " << i;
   }
 }
 

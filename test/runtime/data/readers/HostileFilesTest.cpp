@@ -12,56 +12,14 @@
 #include "runtime/data/Dataset.h"
 #include "test/runtime/TestSupport.h"
 #include "test/runtime/data/DataFiles.h"
+#include "test/runtime/data/Mutations.h"
 
-#include <algorithm>
-#include <cstring>
 #include <filesystem>
 
 using namespace ingot::runtime;
 using namespace ingot::runtime::test;
 
 namespace {
-
-constexpr int kMutations = 200;
-
-/// Changes a place or two of a file.
-std::string mutate(std::string bytes, Philox &random) {
-  for (auto changes = 1 + random.below(2); changes > 0 && !bytes.empty();
-       --changes) {
-    auto at = random.below(bytes.size());
-    auto size = std::min<size_t>(1 + random.below(16), bytes.size() - at);
-    constexpr uint64_t extremes[] = {
-        0, 1, 0x7f, 0xff, 0x7fffffff, 0xffffffff, INT64_MAX, UINT64_MAX};
-    switch (random.below(7)) {
-    case 0:
-      bytes[at] = static_cast<char>(bytes[at] ^ (1 << random.below(8)));
-      break;
-    case 1:
-      bytes[at] = static_cast<char>(random.next());
-      break;
-    case 2:
-      bytes.resize(at);
-      break;
-    case 3:
-      bytes.erase(at, size);
-      break;
-    case 4:
-      bytes.insert(at, bytes.substr(random.below(bytes.size()), size));
-      break;
-    case 5: {
-      uint64_t value = extremes[random.below(8)];
-      // Numbers of headers are aligned more often than not.
-      at &= ~uint64_t(3);
-      std::memcpy(bytes.data() + at, &value,
-                  std::min(sizeof(value), bytes.size() - at));
-      break;
-    }
-    default:
-      bytes.replace(at, size, bytes.substr(random.below(bytes.size()), size));
-    }
-  }
-  return bytes;
-}
 
 std::string readSeed(const std::string &name) {
   MappedFile file(std::string(INGOT_TEST_RUNTIME) +
@@ -270,50 +228,6 @@ TEST_F(HostileIndexTest, DamagedIndicesOfArchivesChangeNothing) {
     std::filesystem::remove(getIndexPath(path));
     writeFile(getIndexPath(path), mutate(index, random));
     EXPECT_EQ(readAll(), want) << i;
-  }
-}
-
-/// A damaged picture in the cache is made again.
-TEST_F(HostileIndexTest, DamagedPicturesOfACacheChangeNothing) {
-  std::string steps = "decode,resize:12,crop:8,flip";
-  std::string picture = readSeed("picture/jpeg");
-  Recipe recipe = Recipe::parse("x", steps);
-  InputSpec input;
-  input.name = "x";
-  input.shape = {1, 3, 8, 8};
-  recipe.check(input);
-  Value value;
-  value.kind = Value::Kind::Bytes;
-  value.bytes = picture;
-  auto make = [&](PictureCache *cache) {
-    Workspace workspace;
-    workspace.cache = cache;
-    SampleContext context;
-    context.isTraining = true;
-    std::string made(static_cast<size_t>(input.getBytes()), '\0');
-    recipe.apply(value, input, made.data(), context, workspace, "a.jpg");
-    return made;
-  };
-  std::string want = make(nullptr);
-  std::string path;
-  {
-    PictureCache cache(folder / "cache", 1 << 30);
-    EXPECT_EQ(make(&cache), want);
-    for (const auto &entry :
-         std::filesystem::recursive_directory_iterator(folder / "cache"))
-      if (entry.is_regular_file())
-        path = entry.path();
-  }
-  ASSERT_FALSE(path.empty());
-  std::string kept(MappedFile(path).getBytes());
-  Philox random(6, 0);
-  for (int i = 0; i < kMutations; ++i) {
-    std::filesystem::remove(path);
-    writeFile(path, mutate(kept, random));
-    PictureCache cache(folder / "cache", 1 << 30);
-    EXPECT_EQ(make(&cache), want) << i;
-    // What was made again is kept.
-    EXPECT_EQ(make(&cache), want) << i;
   }
 }
 
