@@ -36,17 +36,13 @@ static SmallVector<Value> getSources(OpResult result) {
 }
 
 void StepParts::addForward(Value loss) {
-  SetVector<Operation *> needed;
-  auto add = [&](Value value) {
-    if (Operation *op = value.getDefiningOp())
-      needed.insert(op);
-  };
-  add(loss);
-  for (size_t i = 0; i < needed.size(); ++i) {
-    parts[needed[i]] = kForward;
-    for (Value operand : needed[i]->getOperands())
-      add(operand);
-  }
+  SetVector<Value> needed;
+  needed.insert(loss);
+  for (size_t i = 0; i < needed.size(); ++i)
+    if (auto result = dyn_cast<OpResult>(needed[i])) {
+      parts[result.getOwner()] = kForward;
+      needed.insert_range(getSources(result));
+    }
 }
 
 /// Whether the optimizer computes new values of such a state.

@@ -72,3 +72,28 @@ func.func @train_step(%x: tensor<4x4xf32> {ingot.name = "x", ingot.kind = "data"
   %neww = ingot.sub %w, %h : tensor<4x4xf32>
   return %loss, %newv, %neww : tensor<f32>, tensor<4x4xf32>, tensor<4x4xf32>
 }
+
+// -----
+
+// Tests that a fusion that computes the loss beside a value of the backward
+// pass does not make what only the latter depends on a part of the forward pass.
+// CHECK-LABEL: exec.step @train_step
+//       CHECK: exec.call @ingot_matmul({{.*}}exec.part = "forward"
+//       CHECK: exec.call @ingot_matmul({{.*}}exec.part = "backward"
+//       CHECK: exec.launch {{.*}}exec.part = "forward"
+//       CHECK: exec.launch {{.*}}exec.part = "optimizer"
+ingot.state parameter @w : tensor<f32> = dense<1.0> : tensor<f32>
+func.func @train_step(%x: tensor<4x4xf32> {ingot.name = "x", ingot.kind = "data"},
+                      %w: tensor<f32> {ingot.state = @w})
+    -> (tensor<f32> {ingot.name = "loss"}, tensor<f32> {ingot.state = @w}) {
+  %y = ingot.matmul %x, %x : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %g = ingot.matmul %x, %y : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %both:2 = ingot.fusion reduction(%y, %g) : (tensor<4x4xf32>, tensor<4x4xf32>) -> (tensor<f32>, tensor<f32>) {
+  ^bb0(%a: tensor<4x4xf32>, %b: tensor<4x4xf32>):
+    %loss = ingot.reduce sum %a dims = [0, 1] : (tensor<4x4xf32>) -> tensor<f32>
+    %sum = ingot.reduce sum %b dims = [0, 1] : (tensor<4x4xf32>) -> tensor<f32>
+    ingot.yield %loss, %sum : tensor<f32>, tensor<f32>
+  }
+  %new = ingot.sub %w, %both#1 : tensor<f32>
+  return %both#0, %new : tensor<f32>, tensor<f32>
+}
