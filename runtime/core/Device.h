@@ -105,10 +105,28 @@ public:
     int64_t threads = 0, cores = 1;
   };
   virtual Parallelism getParallelism() const { return {}; }
+  /// Opens a range of the calling thread, and closes the one that was opened
+  /// last, for tools that watch the device's programs. Ranges nest.
+  virtual void openRange(const char *) {}
+  virtual void closeRange() {}
   /// Completes the all-gathers that functions deferred, so that the block of
   /// states has the values of all ranks. All ranks call it at the same point.
   /// Throws failure.
   virtual void completeState() {}
+};
+
+/// Names what the host does for the lifetime of this object (openRange).
+class DeviceRange {
+public:
+  DeviceRange(Device &device, const char *name) : device(device) {
+    device.openRange(name);
+  }
+  ~DeviceRange() { device.closeRange(); }
+  DeviceRange(const DeviceRange &) = delete;
+  DeviceRange &operator=(const DeviceRange &) = delete;
+
+private:
+  Device &device;
 };
 
 /// Whether the machine has what a module with that manifest was compiled for,

@@ -5,6 +5,7 @@
 #include "runtime/comm/Communicator.h"
 #include "runtime/core/DType.h"
 #include "runtime/core/Error.h"
+#include "runtime/cuda/Nvtx.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -296,6 +297,9 @@ CUevent CudaDevice::makeEvent(unsigned flags) {
 
 void CudaDevice::run(ingot_context &context, int32_t index,
                      ingot_step_fn function) {
+  std::string name =
+      isNvtxActive() ? manifest.getSymbol(manifest.functions[index]) : "";
+  DeviceRange range(*this, name.c_str());
   bool isObserved = context.profiling || context.observer;
   auto gathers = nccl ? nccl->getDeferred() : std::vector<Nccl::Bucket>();
   Recording &recording = recordings[{index, std::move(gathers)}];
@@ -347,6 +351,10 @@ void CudaDevice::call(ingot_context &context, ingot_step_fn function) {
     context.fail(error);
   }
 }
+
+void CudaDevice::openRange(const char *name) { pushNvtxRange(name); }
+
+void CudaDevice::closeRange() { popNvtxRange(); }
 
 void CudaDevice::completeState() {
   if (!nccl || nccl->getDeferred().empty())
@@ -455,11 +463,18 @@ Nccl &CudaDevice::getNccl(Communicator &ranks) {
 CudaDevice::Call::Call(CudaDevice &device, ingot_context &context,
                        int64_t kernel)
     : device(device), context(context), kernel(kernel) {
+  if (isNvtxActive()) {
+    const auto &kernels = device.manifest.functions[context.function].kernels;
+    bool isListed =
+        kernel >= 0 && kernel < static_cast<int64_t>(kernels.size());
+    pushNvtxRange(isListed ? kernels[kernel].name.c_str() : "kernel");
+  }
   if (context.profiling)
     begin = device.takeTimer();
 }
 
 CudaDevice::Call::~Call() {
+  popNvtxRange();
   if (context.failed)
     return;
   guardLibraryCall(&context, "CUDA", [&] {

@@ -52,6 +52,8 @@ public:
   void run(ingot_context &context, int32_t index,
            ingot_step_fn function) override;
   void completeState() override;
+  void openRange(const char *name) override;
+  void closeRange() override;
 
   const Driver &getDriver() const { return driver; }
   /// The stream of runs.

@@ -267,7 +267,10 @@ void Trainer::startStep(const Function &last, size_t variant,
             ? *session.findFunction("accumulate_step", variant)
             : last;
     auto begin = std::chrono::steady_clock::now();
-    feed->fill(part.inputs, session.prepareInputs());
+    {
+      DeviceRange range(*session.getContext().device, "wait for data");
+      feed->fill(part.inputs, session.prepareInputs());
+    }
     TimeSpan wait{begin, std::chrono::steady_clock::now()};
     dataMs += wait.getMicroseconds() * 1e-3;
     if (profiler)
@@ -288,6 +291,7 @@ void Trainer::inspect(const std::function<void()> &body) {
 }
 
 void Trainer::trainStep() {
+  DeviceRange range(*session.getContext().device, "step");
   size_t group = data.size() == 1 ? 0 : sampler->getBatch(step).group;
   size_t variant = variants[group];
   ranks.setStep(step + 1);
@@ -390,6 +394,7 @@ std::optional<Evaluation> Trainer::evaluateWeights() {
       average->exchange();
   };
   exchange();
+  DeviceRange range(*session.getContext().device, "evaluation");
   try {
     auto result =
         evaluate(session, evalData, variants, options, ranks, console);

@@ -41,7 +41,10 @@ void Trainer::save(bool isBest) {
   finishSteps();
   progress->pause();
   auto begin = std::chrono::steady_clock::now();
-  saver->save(describeCheckpoint(), average ? &*average : nullptr, isBest);
+  {
+    DeviceRange range(*session.getContext().device, "checkpoint");
+    saver->save(describeCheckpoint(), average ? &*average : nullptr, isBest);
+  }
   progress->resume();
   if (diagnoser)
     diagnoser->addSaving(std::chrono::duration<double, std::milli>(

@@ -54,6 +54,26 @@ def one_launch(ingot):
         check(len(copies["DtoD"]) < 8, f"{len(copies['DtoD'])} copies of inputs")
 
 
+@case("cuda a run names its ranges for tools of NVTX")
+def nvtx_ranges(ingot):
+    tool = ingot.bin.parent / "lib/fakes/libingot_fake_nvtx.so"
+    flags = ["--save", ingot.path("ck"), "--save-every", 2]
+    _, log = recorded(ingot, *flags, env={"NVTX_INJECTION64_PATH": str(tool)})
+    ranges = [line.split(maxsplit=3) for line in log.splitlines() if line.startswith("nvtxRangePush")]
+    check({domain for _, domain, _, _ in ranges} == {"domain=ingot"}, "ranges are in another domain")
+    names = [(depth.removeprefix("depth="), name.removeprefix("name=")) for _, _, depth, name in ranges]
+    for name, depth, count in [("step", "0", 4), ("wait for data", "1", 4), ("train_step", "1", 4)]:
+        check(names.count((depth, name)) == count, f"{name}: {names}")
+    check(("0", "checkpoint") in names, f"no range of a checkpoint: {names}")
+    # Those of the first run and of the one that is recorded; later ones are a launch.
+    matmuls = [name for depth, name in names if depth == "2" and name.endswith("(matmul)")]
+    check(len(matmuls) > 4, f"kernels without ranges: {names}")
+    check(log.count("nvtxRangePop") == len(ranges), "ranges stay open")
+    # Without a tool, nothing is said.
+    _, log = recorded(ingot)
+    check("nvtx" not in log, "ranges without a tool")
+
+
 def launches_ahead(log):
     """Of each wait of the host for what came after a graph launch, how many launches were made since then."""
     launches, recorded_at, ahead = 0, {}, []
