@@ -87,6 +87,8 @@ def QuantizeFloat8 : Pass<"ingot-quantize-float8", "::mlir::ModuleOp"> {
       everything is f8E4M3FN.
 
     Dimensions of the matmul that are no multiples of 16 are what libraries refuse: such matmuls stay in 16 bits.
+    The head stays in 16 bits too, as is usual: the matmul that makes what the loss reads, through no other matmul, and
+    its gradients. Rounding errors of logits are not averaged by later layers.
     Micikevicius et al., "FP8 formats for deep learning", 2022; NVIDIA's Transformer Engine for the recipes.
 
     Before: `%0 = ingot.matmul %x, %w : (tensor<32x64xbf16>, tensor<64x32xbf16>) -> tensor<32x32xf32>`

@@ -29,26 +29,72 @@ static constexpr int64_t kSizeUnit = 16;
 /// The elements that share a scale in block scaling, along a dimension.
 static constexpr int64_t kBlock = 128;
 
+/// Returns the value behind casts and moves of elements.
+static Value rootOf(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (!isa<CastOp>(op) && !isa<MovesElements>(op))
+      break;
+    value = op->getOperand(0);
+  }
+  return value;
+}
+
 /// The op that computes the value, behind casts and moves of elements.
 static Operation *originOf(Value value) {
-  Operation *op = value.getDefiningOp();
-  while (op && (isa<CastOp>(op) || isa<MovesElements>(op)))
-    op = op->getOperand(0).getDefiningOp();
-  return op;
+  return rootOf(value).getDefiningOp();
 }
 
 /// Whether the value is a parameter, behind casts and moves of elements.
 static bool isParameter(ModuleOp module, Signature signature, Value value) {
-  while (Operation *op = value.getDefiningOp()) {
-    if (!isa<CastOp>(op) && !isa<MovesElements>(op))
-      return false;
-    value = op->getOperand(0);
-  }
-  FlatSymbolRefAttr symbol =
-      signature.argumentState(cast<BlockArgument>(value).getArgNumber());
+  auto argument = dyn_cast<BlockArgument>(rootOf(value));
+  if (!argument)
+    return false;
+  FlatSymbolRefAttr symbol = signature.argumentState(argument.getArgNumber());
   StateOp state = symbol ? findState(module, symbol) : StateOp();
   return state && (state.getRole() == Role::Parameter ||
                    state.getRole() == Role::Frozen);
+}
+
+/// Returns the head: the ops with 8-bit reads whose results reach the loss, or
+/// what the function returns if it has none, through no other such op, and
+/// those of the backward pass that read what these read.
+static llvm::DenseSet<Operation *> findHead(ArrayRef<PrecisionRole> readers,
+                                            const ResultList &results,
+                                            Operation *loss, Block &block) {
+  // The values on which the loss depends, and those on which a reader does.
+  llvm::DenseSet<Value> wanted, read;
+  if (!loss)
+    for (const ResultList::Entry &entry : results.entries)
+      if (!entry.state() && !entry.gradient())
+        wanted.insert(entry.value);
+  llvm::DenseSet<Operation *> all(llvm::from_range, readers), head;
+  llvm::DenseSet<Value> roots;
+  for (Operation &op : llvm::reverse(block.without_terminator())) {
+    if (loss && loss->isBeforeInBlock(&op))
+      continue;
+    auto isIn = [&](const llvm::DenseSet<Value> &set) {
+      return llvm::any_of(op.getResults(),
+                          [&](Value value) { return set.contains(value); });
+    };
+    bool isReader = all.contains(&op), isWanted = &op == loss || isIn(wanted),
+         isRead = isIn(read);
+    if (isReader && isWanted && !isRead) {
+      head.insert(&op);
+      for (Value operand : op.getOperands())
+        roots.insert(rootOf(operand));
+    }
+    if (isWanted)
+      wanted.insert_range(op.getOperands());
+    if (isRead || isReader)
+      read.insert_range(op.getOperands());
+  }
+  for (Operation *reader : readers)
+    if (loss && loss->isBeforeInBlock(reader) &&
+        llvm::any_of(reader->getOperands(), [&](Value operand) {
+          return roots.contains(rootOf(operand));
+        }))
+      head.insert(reader);
+  return head;
 }
 
 /// Returns the largest power of two with which `amax` does not exceed the
@@ -165,8 +211,13 @@ private:
     SmallVector<PrecisionRole> readers;
     for (Operation &op : func.getBody().front().without_terminator())
       if (auto role = dyn_cast<PrecisionRole>(op))
-        if (!role.getFloat8Reads().empty() && isWanted(&op))
+        if (!role.getFloat8Reads().empty())
           readers.push_back(role);
+    llvm::DenseSet<Operation *> head =
+        findHead(readers, results, loss, func.getBody().front());
+    llvm::erase_if(readers, [&](PrecisionRole role) {
+      return !isWanted(role, head.contains(role));
+    });
     for (PrecisionRole role : readers) {
       for (Float8Read read : role.getFloat8Reads()) {
         OpOperand &operand = role->getOpOperand(read.operand);
@@ -198,7 +249,7 @@ private:
   }
 
   /// Whether the op is to read 8-bit operands, and a library could.
-  bool isWanted(Operation *op) {
+  bool isWanted(Operation *op, bool isHead) {
     auto options = remarkOptions(getArgument(), "Float8");
     auto note = [&](StringRef why) {
       remark::missed(op->getLoc(), options)
@@ -209,6 +260,8 @@ private:
     if (kept && llvm::any_of(nodeNames(op->getLoc()),
                              [&](StringRef name) { return kept->match(name); }))
       return note("excluded by keep-fp32");
+    if (isHead)
+      return note("the head, whose results the loss reads, keeps 16 bits");
     for (Value operand : op->getOperands()) {
       RankedTensorType type = tensorType(operand);
       if (!isa<FloatType>(type.getElementType()) ||

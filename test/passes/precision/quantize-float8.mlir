@@ -1,9 +1,12 @@
 // RUN: ingot-opt %s --ingot-quantize-float8 --split-input-file | FileCheck %s
 // RUN: ingot-opt %s --ingot-quantize-float8="scaling=delayed history=4" --split-input-file | FileCheck %s --check-prefix=DELAYED
 // RUN: ingot-opt %s --ingot-quantize-float8=scaling=block --split-input-file | FileCheck %s --check-prefix=BLOCK
+// RUN: ingot-opt %s --ingot-quantize-float8 --split-input-file --remarks-filter=quantize-float8 --remark-format=emitRemark 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARKS
 
 // What the forward pass reads has three bits of mantissa, gradients two; a
-// value that two matmuls read is rounded once.
+// value that two matmuls read is rounded once. The head keeps 16 bits, and so do
+// its gradients.
+// REMARKS-DAG: [Missed] Float8 {{.*}}the head, whose results the loss reads, keeps 16 bits
 // CHECK-LABEL: func.func @train_step
 // CHECK: %[[AMAX:.*]] = ingot.reduce max %{{.*}} dims = [0, 1] : (tensor<16x32xf32>) -> tensor<f32>
 // CHECK: %[[LARGEST:.*]] = ingot.constant dense<4.480000e+02> : tensor<f32>
@@ -12,24 +15,39 @@
 // CHECK: %[[VALUE:.*]] = ingot.mul %[[X]]
 // CHECK: %[[READX:.*]] = ingot.cast %[[VALUE]] : tensor<16x32xf32> -> tensor<16x32xbf16>
 // CHECK: ingot.reduce_precision %{{.*}} to f8E4M3FN : tensor<32x16xf32>
-// CHECK: ingot.matmul %[[READX]], %{{.*}} : (tensor<16x32xbf16>, tensor<32x16xbf16>) -> tensor<16x16xf32>
+// CHECK: %[[Y:.*]] = ingot.matmul %[[READX]], %{{.*}} : (tensor<16x32xbf16>, tensor<32x16xbf16>) -> tensor<16x16xf32>
+// CHECK-NOT: ingot.reduce_precision
+// CHECK: %[[YL:.*]] = ingot.cast %[[Y]]
+// CHECK: ingot.matmul %[[YL]], %[[V:.*]] : (tensor<16x16xbf16>, tensor<16x32xbf16>) -> tensor<16x32xf32>
+// CHECK-NOT: ingot.reduce_precision
+// CHECK: ingot.matmul %[[YL]] transposed,
+// CHECK: %[[DY:.*]] = ingot.matmul %{{.*}}, %[[V]] transposed
 // CHECK: ingot.reduce_precision %{{.*}} to f8E5M2 : tensor<16x16xf32>
 // CHECK-NOT: ingot.reduce_precision
 // CHECK: ingot.matmul %[[READX]] transposed, %{{.*}} : (tensor<16x32xbf16>, tensor<16x16xbf16>) -> tensor<32x16xf32>
 module {
   ingot.state parameter @w : tensor<32x16xf32> = dense<1.0> : tensor<32x16xf32>
+  ingot.state parameter @v : tensor<16x32xf32> = dense<1.0> : tensor<16x32xf32>
   func.func @train_step(%x: tensor<16x32xf32> {ingot.name = "x"},
-                        %w: tensor<32x16xf32> {ingot.state = @w})
+                        %w: tensor<32x16xf32> {ingot.state = @w},
+                        %v: tensor<16x32xf32> {ingot.state = @v})
       -> (tensor<f32> {ingot.name = "loss"},
-          tensor<32x16xf32> {ingot.gradient = @w}) {
+          tensor<32x16xf32> {ingot.gradient = @w},
+          tensor<16x32xf32> {ingot.gradient = @v}) {
     %xl = ingot.cast %x : tensor<16x32xf32> -> tensor<16x32xbf16>
     %wl = ingot.cast %w : tensor<32x16xf32> -> tensor<32x16xbf16>
     %y = ingot.matmul %xl, %wl : (tensor<16x32xbf16>, tensor<32x16xbf16>) -> tensor<16x16xf32>
-    %loss = ingot.reduce sum %y dims = [0, 1] : (tensor<16x16xf32>) -> tensor<f32>
-    %g = ingot.neg %y : tensor<16x16xf32>
-    %gl = ingot.cast %g : tensor<16x16xf32> -> tensor<16x16xbf16>
-    %dw = ingot.matmul %xl transposed, %gl : (tensor<16x32xbf16>, tensor<16x16xbf16>) -> tensor<32x16xf32>
-    return %loss, %dw : tensor<f32>, tensor<32x16xf32>
+    %yl = ingot.cast %y : tensor<16x16xf32> -> tensor<16x16xbf16>
+    %vl = ingot.cast %v : tensor<16x32xf32> -> tensor<16x32xbf16>
+    %z = ingot.matmul %yl, %vl : (tensor<16x16xbf16>, tensor<16x32xbf16>) -> tensor<16x32xf32>
+    %loss = ingot.reduce sum %z dims = [0, 1] : (tensor<16x32xf32>) -> tensor<f32>
+    %g = ingot.neg %z : tensor<16x32xf32>
+    %gl = ingot.cast %g : tensor<16x32xf32> -> tensor<16x32xbf16>
+    %dv = ingot.matmul %yl transposed, %gl : (tensor<16x16xbf16>, tensor<16x32xbf16>) -> tensor<16x32xf32>
+    %dy = ingot.matmul %gl, %vl transposed : (tensor<16x32xbf16>, tensor<16x32xbf16>) -> tensor<16x16xf32>
+    %dyl = ingot.cast %dy : tensor<16x16xf32> -> tensor<16x16xbf16>
+    %dw = ingot.matmul %xl transposed, %dyl : (tensor<16x32xbf16>, tensor<16x16xbf16>) -> tensor<32x16xf32>
+    return %loss, %dw, %dv : tensor<f32>, tensor<32x16xf32>, tensor<16x32xf32>
   }
 }
 
@@ -39,9 +57,12 @@ module {
 // CHECK-LABEL: func.func @sizes
 // CHECK-NOT: ingot.reduce_precision
 // CHECK: return
-func.func @sizes(%x: tensor<16x32xbf16>, %w: tensor<32x10xbf16>) -> tensor<16x10xf32> {
+// REMARKS-DAG: [Missed] Float8 {{.*}}8-bit matmuls need sizes that are multiples of 16
+func.func @sizes(%x: tensor<16x32xbf16>, %w: tensor<32x10xbf16>) -> tensor<16x16xf32> {
   %0 = ingot.matmul %x, %w : (tensor<16x32xbf16>, tensor<32x10xbf16>) -> tensor<16x10xf32>
-  return %0 : tensor<16x10xf32>
+  %1 = ingot.cast %0 : tensor<16x10xf32> -> tensor<16x10xbf16>
+  %2 = ingot.matmul %1, %1 transposed : (tensor<16x10xbf16>, tensor<16x10xbf16>) -> tensor<16x16xf32>
+  return %2 : tensor<16x16xf32>
 }
 
 // -----
@@ -70,10 +91,14 @@ func.func @sizes(%x: tensor<16x32xbf16>, %w: tensor<32x10xbf16>) -> tensor<16x10
 module {
   func.func @train_step(%x: tensor<16x304xbf16>) -> (tensor<16x16xf32> {ingot.name = "y"}) {
     %0 = ingot.matmul %x, %x transposed : (tensor<16x304xbf16>, tensor<16x304xbf16>) -> tensor<16x16xf32>
-    return %0 : tensor<16x16xf32>
+    %1 = ingot.cast %0 : tensor<16x16xf32> -> tensor<16x16xbf16>
+    %2 = ingot.matmul %1, %1 : (tensor<16x16xbf16>, tensor<16x16xbf16>) -> tensor<16x16xf32>
+    return %2 : tensor<16x16xf32>
   }
   func.func @eval_step(%x: tensor<16x304xbf16>) -> (tensor<16x16xf32> {ingot.name = "y"}) {
     %0 = ingot.matmul %x, %x transposed : (tensor<16x304xbf16>, tensor<16x304xbf16>) -> tensor<16x16xf32>
-    return %0 : tensor<16x16xf32>
+    %1 = ingot.cast %0 : tensor<16x16xf32> -> tensor<16x16xbf16>
+    %2 = ingot.matmul %1, %1 : (tensor<16x16xbf16>, tensor<16x16xbf16>) -> tensor<16x16xf32>
+    return %2 : tensor<16x16xf32>
   }
 }
