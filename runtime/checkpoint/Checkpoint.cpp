@@ -9,6 +9,7 @@
 
 #include "runtime/checkpoint/CheckpointInfo.h"
 #include "runtime/core/Error.h"
+#include "runtime/core/files/Crc32.h"
 
 #include <algorithm>
 #include <cctype>
@@ -37,7 +38,7 @@ static std::string getShardName(int64_t rank) {
 /// The content of `latest`: the name, and a checksum, so that damage does not
 /// name another checkpoint.
 static std::string formatLatest(const std::string &name) {
-  return name + "\ncrc32 " + std::to_string(computeCrc(name)) + "\n";
+  return name + "\ncrc32 " + std::to_string(computeCrc32(name)) + "\n";
 }
 
 /// The step in a checkpoint's name, or -1.
@@ -308,7 +309,7 @@ private:
   SafeTensors open(const std::string &name, uint32_t crc) {
     std::string filePath = path + "/" + name;
     const MappedFile &file = files.emplace_back(filePath);
-    if (computeCrc(file.getBytes()) != crc)
+    if (computeCrc32(file.getBytes()) != crc)
       throw badInput(filePath, "the checksum does not match",
                      "resume from another checkpoint of the folder");
     return readSafeTensors(file.getBytes(), filePath);

@@ -11,6 +11,7 @@
 
 #include "runtime/checkpoint/SafeTensors.h"
 #include "runtime/core/Error.h"
+#include "runtime/core/files/Crc32.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -67,7 +68,7 @@ std::string ingot::runtime::formatInfo(const CheckpointFile &file) {
     json["constants_crc32"] = *file.constantCrc;
   if (info.settings)
     json["settings"] = formatSettings(*info.settings);
-  json["crc32"] = computeCrc(json.dump());
+  json["crc32"] = computeCrc32(json.dump());
   return json.dump(1) + "\n";
 }
 

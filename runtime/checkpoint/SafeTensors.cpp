@@ -8,11 +8,11 @@
 #include "runtime/checkpoint/SafeTensors.h"
 
 #include "runtime/core/Error.h"
+#include "runtime/core/files/Crc32.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <numeric>
-#include <zlib.h>
 
 using namespace ingot::runtime;
 using nlohmann::json;
@@ -117,11 +117,6 @@ SafeTensors ingot::runtime::readSafeTensors(std::string_view bytes,
   return content;
 }
 
-uint32_t ingot::runtime::computeCrc(std::string_view bytes) {
-  return static_cast<uint32_t>(
-      crc32_z(0, reinterpret_cast<const Bytef *>(bytes.data()), bytes.size()));
-}
-
 int64_t TensorView::getBytes() const {
   return std::accumulate(shape.begin(), shape.end(), getSize(dtype),
                          std::multiplies<>());
@@ -161,8 +156,7 @@ uint32_t ingot::runtime::writeSafeTensors(AtomicFile &file,
     constexpr size_t most = size_t(1) << 18;
     for (; !bytes.empty(); bytes.remove_prefix(std::min(most, bytes.size()))) {
       std::string_view part = bytes.substr(0, most);
-      crc = static_cast<uint32_t>(crc32_z(
-          crc, reinterpret_cast<const Bytef *>(part.data()), part.size()));
+      crc = computeCrc32(part, crc);
       file.write(part);
     }
   };

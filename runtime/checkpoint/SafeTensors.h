@@ -45,9 +45,6 @@ struct SafeTensors {
 /// not match shapes. Throws badInput naming `where`.
 SafeTensors readSafeTensors(std::string_view bytes, const std::string &where);
 
-/// Returns the CRC-32 of a file's bytes.
-uint32_t computeCrc(std::string_view bytes);
-
 /// Writes a file: names in sorted order, data aligned to 8 bytes. The caller
 /// commits it. Returns the CRC-32 of its bytes, computed as they are written.
 uint32_t writeSafeTensors(AtomicFile &file, const SafeTensors &content);

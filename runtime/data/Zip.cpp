@@ -8,6 +8,7 @@
 #include "runtime/data/Zip.h"
 
 #include "runtime/core/Error.h"
+#include "runtime/core/files/Crc32.h"
 
 #include <algorithm>
 #include <cstring>
@@ -184,14 +185,6 @@ static bool inflateInto(std::string_view compressed, char *out, uint64_t size) {
   return status == Z_STREAM_END && outLeft == 0;
 }
 
-static uint32_t computeCrc(uint32_t crc, std::string_view bytes) {
-  // zlib takes a null pointer as a request for the initial value.
-  if (bytes.empty())
-    return crc;
-  return static_cast<uint32_t>(crc32_z(
-      crc, reinterpret_cast<const Bytef *>(bytes.data()), bytes.size()));
-}
-
 std::string_view ingot::runtime::readZipEntry(std::string_view bytes,
                                               const ZipEntry &entry,
                                               const std::string &path,
@@ -227,7 +220,7 @@ std::string_view ingot::runtime::readZipEntry(std::string_view bytes,
   }
   if (content.size() != entry.size)
     throw corrupt(where, "the entry's size is damaged");
-  if (computeCrc(0, content) != entry.crc)
+  if (computeCrc32(content) != entry.crc)
     throw corrupt(where, "the entry's checksum does not match");
   return content;
 }
@@ -295,7 +288,7 @@ void ZipWriter::begin(const std::string &name, uint64_t size) {
 }
 
 void ZipWriter::write(std::string_view bytes) {
-  entries.back().crc = computeCrc(entries.back().crc, bytes);
+  entries.back().crc = computeCrc32(bytes, entries.back().crc);
   file.write(bytes);
 }
 

@@ -24,6 +24,7 @@
 #include "runtime/core/Error.h"
 #include "runtime/core/File.h"
 #include "runtime/core/Manifest.h"
+#include "runtime/core/files/Crc32.h"
 #include "runtime/core/files/OutputPaths.h"
 #include "tools/ingotc/Link.h"
 #include "tools/ingotc/MeasuredProfile.h"
@@ -415,7 +416,7 @@ int Compiler::run(LinkInput &link, size_t index) {
       (*model.module)
           ->setAttr(kWeightsCrcAttr,
                     Builder(&context).getI64IntegerAttr(
-                        runtime::computeCrc(weights.getBytes())));
+                        runtime::computeCrc32(weights.getBytes())));
     else
       link.weights = weights.getBytes();
   }

@@ -9,13 +9,13 @@
 
 #include "runtime/core/Error.h"
 #include "runtime/core/File.h"
+#include "runtime/core/files/Crc32.h"
 
 #include <charconv>
 #include <cstring>
 #include <filesystem>
 #include <optional>
 #include <sys/stat.h>
-#include <zlib.h>
 
 using namespace ingot::runtime;
 
@@ -183,11 +183,7 @@ struct IndexHeader {
 static constexpr char kMagic[8] = {'I', 'N', 'G', 'O', 'T', 'T', 'X', '1'};
 
 static uint64_t getChecksum(std::string_view members, std::string_view names) {
-  auto sum = [](uLong seed, std::string_view text) {
-    return crc32_z(seed, reinterpret_cast<const Bytef *>(text.data()),
-                   text.size());
-  };
-  return sum(sum(0, members), names);
+  return computeCrc32(names, computeCrc32(members));
 }
 
 static bool getTimes(const std::string &archive, IndexHeader &header) {

@@ -2,7 +2,7 @@
 
 #include "runtime/trainer/inspect/StepTimer.h"
 
-#include "runtime/checkpoint/SafeTensors.h"
+#include "runtime/core/files/Crc32.h"
 #include "runtime/trainer/options/OptionChecks.h"
 
 #include <algorithm>
@@ -58,7 +58,7 @@ StepTimes StepTimer::get() const {
   result.stepMs = getMedian(times);
   auto skipped = std::min<int64_t>(kWarmup, static_cast<int64_t>(waits.size()));
   result.dataMs = getMedian({waits.begin() + skipped, waits.end()});
-  result.losses = computeCrc(losses);
+  result.losses = computeCrc32(losses);
   return result;
 }
 

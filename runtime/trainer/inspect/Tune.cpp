@@ -2,10 +2,10 @@
 
 #include "runtime/trainer/inspect/Tune.h"
 
-#include "runtime/checkpoint/SafeTensors.h"
 #include "runtime/core/Console.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/File.h"
+#include "runtime/core/files/Crc32.h"
 #include "runtime/core/files/TunedFile.h"
 #include "runtime/core/machine/ControlGroups.h"
 #include "runtime/core/machine/Process.h"
@@ -263,8 +263,8 @@ static std::string makeKey(const Options &options, const Manifest &manifest,
   std::replace_if(
       model.begin(), model.end(),
       [](unsigned char c) { return c <= ' ' || c == 0x7f; }, '_');
-  return fmt::format("host {} {:08x} {:08x}", model, computeCrc(text),
-                     computeCrc(data));
+  return fmt::format("host {} {:08x} {:08x}", model, computeCrc32(text),
+                     computeCrc32(data));
 }
 
 static std::string describe(const Tuned &tuned, bool isKept) {

@@ -12,6 +12,7 @@
 #include "runtime/core/Error.h"
 #include "runtime/core/Memory.h"
 #include "runtime/core/Random.h"
+#include "runtime/core/files/Crc32.h"
 #include "runtime/core/text/Text.h"
 #include "runtime/trainer/state/StateValues.h"
 
@@ -19,7 +20,6 @@
 #include <cstring>
 #include <filesystem>
 #include <map>
-#include <zlib.h>
 
 using namespace ingot::runtime;
 
@@ -117,7 +117,7 @@ static void loadWeights(Session &session, StateList states) {
                      "keep the file next to the trainer");
     sidecar = MappedFile(where);
     bytes = sidecar.getBytes();
-    if (manifest.weightsCrc && computeCrc(bytes) != *manifest.weightsCrc)
+    if (manifest.weightsCrc && computeCrc32(bytes) != *manifest.weightsCrc)
       throw badInput(where, "damaged: the checksum is not that of the compiler",
                      "copy the file again, or compile again; other weights are "
                      "given with --init");
@@ -376,8 +376,7 @@ std::vector<uint32_t> ingot::runtime::saveAllShards(const Session &session,
 }
 
 static int64_t getChecksum(const char *data, int64_t bytes) {
-  return static_cast<int64_t>(crc32_z(0, reinterpret_cast<const Bytef *>(data),
-                                      static_cast<z_size_t>(bytes)));
+  return computeCrc32({data, static_cast<size_t>(bytes)});
 }
 
 void ingot::runtime::shareState(Session &session, Communicator &ranks,
