@@ -20,6 +20,7 @@
 #include "passes/targets/host/Object.h"
 #include "passes/targets/host/Passes.h"
 #include "test/gpu/RandomCases.h"
+#include "test/gpu/RoundingBounds.h"
 #include "tools/ingot-eval/Compiled.h"
 #include "tools/ingot-eval/Slots.h"
 
@@ -41,12 +42,20 @@ namespace {
 /// A function and what it should give.
 struct Case {
   std::vector<Tensor> arguments, results;
+  /// How far elements may be off, relative to the larger of 1 and their
+  /// magnitude; or each element of each result by itself.
   std::vector<double> leeway;
+  std::vector<std::vector<double>> bounds;
 };
 } // namespace
 
 static std::string toHex(llvm::ArrayRef<char> bytes) {
   return llvm::toHex(StringRef(bytes.data(), bytes.size()), /*LowerCase=*/true);
+}
+
+static llvm::ArrayRef<char> getBytes(const std::vector<double> &numbers) {
+  return {reinterpret_cast<const char *>(numbers.data()),
+          numbers.size() * sizeof(double)};
 }
 
 /// The names that runtime/core/DType.h has.
@@ -85,6 +94,13 @@ static llvm::Expected<llvm::StringMap<Case>> prepare(ModuleOp module) {
     if (!results)
       return results.takeError();
     made.results = std::move(*results);
+    if (function->removeAttr(kRoundsAttr)) {
+      auto bounds = boundRounding(function, made.arguments);
+      if (!bounds)
+        return bounds.takeError();
+      made.bounds = std::move(*bounds);
+      continue;
+    }
     for (const Tensor &result : made.results)
       made.leeway.push_back(std::max(
           tolerance, compiledLeeway(function, result.getElementType())));
@@ -102,7 +118,8 @@ static llvm::json::Object describe(const ModuleSlots &slots,
     arenaBytes = std::max(arenaBytes, places.arenaBytes);
     auto list = [](const std::vector<Slot> &slots,
                    const std::vector<Tensor> &values,
-                   llvm::ArrayRef<double> leeway) {
+                   llvm::ArrayRef<double> leeway,
+                   llvm::ArrayRef<std::vector<double>> bounds) {
       llvm::json::Array array;
       for (size_t i = 0; i < slots.size(); ++i) {
         llvm::json::Object item{
@@ -112,14 +129,17 @@ static llvm::json::Object describe(const ModuleSlots &slots,
             {"data", toHex(values[i].getRawData())}};
         if (!leeway.empty())
           item["leeway"] = leeway[i];
+        if (!bounds.empty())
+          item["bounds"] = toHex(getBytes(bounds[i]));
         array.push_back(std::move(item));
       }
       return array;
     };
     functions.push_back(llvm::json::Object{
         {"name", name},
-        {"arguments", list(places.arguments, made.arguments, {})},
-        {"results", list(places.results, made.results, made.leeway)}});
+        {"arguments", list(places.arguments, made.arguments, {}, {})},
+        {"results",
+         list(places.results, made.results, made.leeway, made.bounds)}});
   }
   for (const InitialState &state : slots.states)
     states.push_back(llvm::json::Object{

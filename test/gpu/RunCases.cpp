@@ -34,7 +34,15 @@ struct Value {
   char *place;
   std::string bytes;
   DType type;
+  /// Relative to the larger of 1 and the magnitude.
   double leeway;
+  /// Of each element, if not empty.
+  std::vector<double> bounds;
+
+  double getBound(int64_t i, double expected) const {
+    return bounds.empty() ? leeway * std::max(1.0, std::fabs(expected))
+                          : bounds[i];
+  }
 };
 
 class Library {
@@ -95,10 +103,13 @@ std::vector<Value> Library::readValues(const json &list) const {
   std::vector<Value> values;
   for (const json &item : list) {
     char *block = item["state"] ? device->getState() : device->getArena();
+    std::string bytes = fromHex(item.value("bounds", ""));
+    std::vector<double> bounds(bytes.size() / sizeof(double));
+    std::memcpy(bounds.data(), bytes.data(), bytes.size());
     values.push_back({block + item["offset"].get<int64_t>(),
                       fromHex(item["data"]),
                       *parseDType(item["dtype"].get<std::string>()),
-                      item.value("leeway", 0.0)});
+                      item.value("leeway", 0.0), std::move(bounds)});
   }
   return values;
 }
@@ -153,10 +164,11 @@ static std::string compare(const std::string &got, const Value &expected) {
   for (int64_t i = 0; i < count; ++i) {
     if (a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i])))
       continue;
-    double scale = std::max(1.0, std::fabs(b[i]));
-    if (!(std::fabs(a[i] - b[i]) <= expected.leeway * scale))
+    double bound = expected.getBound(i, b[i]);
+    if (!std::isinf(bound) && !(std::fabs(a[i] - b[i]) <= bound))
       return "element " + std::to_string(i) + ": " + std::to_string(a[i]) +
-             ", expected " + std::to_string(b[i]);
+             ", expected " + std::to_string(b[i]) + " within " +
+             std::to_string(bound);
   }
   return "";
 }

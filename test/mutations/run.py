@@ -9,6 +9,7 @@ The working tree has to be without changes, and is so afterwards.
 """
 
 import argparse
+import os
 import pathlib
 import subprocess
 import sys
@@ -17,12 +18,12 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 
 
-def run(*command, check=True):
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=check)
+def run(*command, check=True, env=None):
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=check, env=env)
 
 
 def read_head(patch):
-    """The lines before the difference: What, Build, Found by."""
+    """The lines before the difference: What, Build, Found by and, where the tests read variables, With."""
     head = patch.read_text().split("\n\n", 1)[0]
     return dict(line.split(": ", 1) for line in head.splitlines())
 
@@ -39,7 +40,8 @@ def is_found(patch, build):
             command = ["lit", "-v", f"{build}/test", "--filter", tests.removeprefix("lit ")]
         else:
             command = [sys.executable, "test/end-to-end/run.py", "--bin", f"{build}/bin", "--filter", tests]
-        result = run(*command, check=False)
+        variables = dict(pair.split("=", 1) for pair in head.get("With", "").split())
+        result = run(*command, check=False, env=os.environ | variables)
         failed = [line for line in result.stdout.splitlines() if line.startswith(("FAIL ", "FAIL: "))]
         return failed[0] if failed else None
     finally:

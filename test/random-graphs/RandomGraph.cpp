@@ -164,8 +164,8 @@ bool ingot::testing::hasHalves(ModuleOp module) {
 }
 
 /// Returns the function's results with noise; nothing if an op fails.
-static std::optional<std::vector<Tensor>>
-evaluateWithNoise(RandomGraph &graph, double noise, double halfNoise) {
+static std::optional<std::vector<Tensor>> evaluateWithNoise(RandomGraph &graph,
+                                                            double noise) {
   auto function = graph.module->lookupSymbol<func::FuncOp>("f");
   Block &block = function.getBody().front();
   DenseMap<Value, Tensor> values;
@@ -184,14 +184,10 @@ evaluateWithNoise(RandomGraph &graph, double noise, double halfNoise) {
       return std::nullopt;
     }
     for (auto [value, result] : llvm::zip(op.getResults(), *results)) {
-      Type element = tensorType(value).getElementType();
-      double most = element.isBF16() || element.isF16()
-                        ? std::max(noise, halfNoise)
-                        : noise;
       for (int64_t i = 0; i < result.size() && result.isFloat(); ++i)
         if (!operands.empty())
           result.real(i) +=
-              most * draw(random) * std::max(1.0, std::abs(result.real(i)));
+              noise * draw(random) * std::max(1.0, std::abs(result.real(i)));
       values.try_emplace(value, std::move(result));
     }
   }
@@ -202,9 +198,9 @@ evaluateWithNoise(RandomGraph &graph, double noise, double halfNoise) {
 }
 
 bool ingot::testing::isStable(RandomGraph &graph, double noise,
-                              double tolerance, double halfNoise) {
-  auto exact = evaluateWithNoise(graph, 0, 0),
-       off = evaluateWithNoise(graph, noise, halfNoise);
+                              double tolerance) {
+  auto exact = evaluateWithNoise(graph, 0),
+       off = evaluateWithNoise(graph, noise);
   return exact && off &&
          llvm::all_of(llvm::zip(*exact, *off), [&](const auto &pair) {
            return reference::distance(std::get<0>(pair), std::get<1>(pair)) <=

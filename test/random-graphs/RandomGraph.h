@@ -32,11 +32,9 @@ bool hasHalves(mlir::ModuleOp module);
 
 /// Whether the results stay within `tolerance` in the interpreter if all values
 /// that ops compute are off by up to `noise`, relative to the larger of 1 and
-/// their magnitude, and those of 16-bit types by up to `halfNoise`. They do not
-/// where numbers are compared that are nearly equal: such a graph says nothing
-/// about code that rounds otherwise.
-bool isStable(RandomGraph &graph, double noise, double tolerance,
-              double halfNoise = 0);
+/// their magnitude. They do not where numbers are compared that are nearly
+/// equal: such a graph says nothing about code that rounds otherwise.
+bool isStable(RandomGraph &graph, double noise, double tolerance);
 
 } // namespace ingot::testing
 
