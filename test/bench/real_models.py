@@ -171,7 +171,9 @@ def still(module):
 def split(name):
     """The name in MODELS, and the batch in `NAME:BATCH`, which not every model takes; none for other names."""
     base, _, batch = name.partition(":")
-    return (base if base in MODELS else None), ([int(batch)] if batch else [])
+    if base not in MODELS:
+        return None, []
+    return base, ([int(batch)] if batch else [])
 
 
 def make(name):

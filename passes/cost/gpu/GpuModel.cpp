@@ -186,22 +186,30 @@ NodeTime GpuModel::getAttention(const Attention &attention,
   constexpr double side = 128;
   double tiles = divideUp(attention.queries, side);
   double keyTiles = divideUp(attention.keys, side);
-  double pairs = tiles * keyTiles;
-  if (attention.isCausal)
-    pairs = tiles * (std::min(tiles, keyTiles) + 1) / 2;
-  double heads = attention.batch * attention.heads;
+  // Of all blocks on average, and of the shortest.
+  double pairs = keyTiles, fewest = keyTiles;
+  if (attention.isCausal) {
+    pairs = (std::min(tiles, keyTiles) + 1) / 2;
+    fewest = 1;
+  }
+  // Long blocks begin first, so that multiprocessors end within one of the
+  // shortest of each other.
+  double blocks = attention.batch * attention.heads * tiles;
+  double waves = divideUp(blocks, machine.multiprocessors);
+  double share = blocks * pairs / machine.multiprocessors;
+  double longest = std::max(keyTiles, divideUp(share, fewest) * fewest);
   // The rate is that of heads of 128 columns.
   constexpr double columns = 128;
-  double share = (attention.size + attention.valueSize) / (2 * columns);
+  double filled = (attention.size + attention.valueSize) / (2 * columns);
   double perPair = 4 * side * side * columns *
                    (machine.attentionSoftmaxShare +
-                    (1 - machine.attentionSoftmaxShare) * share);
+                    (1 - machine.attentionSoftmaxShare) * filled);
   double rate = clock * (attention.type == INGOT_F16 ? machine.attentionF16
                                                      : machine.attentionBf16);
   double perTile = machine.attentionTileSeconds;
   double flops = attention.isCausal ? 0.5 : 1.0;
-  flops *= 2 * heads * attention.queries * attention.keys *
-           (attention.size + attention.valueSize);
+  flops *= 2 * attention.batch * attention.heads * attention.queries *
+           attention.keys * (attention.size + attention.valueSize);
   if (attention.isGradient) {
     // Five matmuls in place of two; the result of a tile is summed in memory.
     constexpr double gradientFlops = 2.5, gradientTile = 3.2;
@@ -212,8 +220,8 @@ NodeTime GpuModel::getAttention(const Attention &attention,
     if (attention.isOrdered)
       rate *= machine.attentionOrderedShare;
   }
-  double seconds = heads * pairs * perPair / rate +
-                   heads * tiles * perTile / machine.multiprocessors;
+  double seconds =
+      longest * perPair * machine.multiprocessors / rate + waves * perTile;
   NodeTime time = finish(seconds, Limit::Compute, traffic);
   time.flops = flops;
   return time;

@@ -111,6 +111,17 @@ TEST(GpuModel, AttentionDependsOnMaskAndDirection) {
             2 * getSeconds(true, false, false, 128));
   EXPECT_GT(getSeconds(true, true, true, 128),
             getSeconds(true, true, false, 128));
+  // One block more than there are multiprocessors is another wave, and hardly
+  // any where blocks are of different lengths.
+  auto getWaves = [&](double heads, bool causal) {
+    Attention attention = {1, heads, 2048, 2048, 128, 128};
+    attention.isCausal = causal;
+    return model.getAttention(attention, Traffic()).seconds;
+  };
+  // 16 blocks for each head on 132 multiprocessors: 4 waves, and 4.1.
+  EXPECT_GT(getWaves(34, false), 1.2 * getWaves(33, false));
+  EXPECT_EQ(getWaves(40, false), getWaves(34, false));
+  EXPECT_LT(getWaves(34, true), 1.15 * getWaves(33, true));
   // Half of the columns are more than half of the time.
   EXPECT_GT(getSeconds(false, false, false, 64),
             0.55 * getSeconds(false, false, false, 128));
