@@ -162,8 +162,14 @@ void CpuTarget::addKernelPipeline(OpPassManager &manager, unsigned level,
   units.roundBf16 = llvm::is_contained(host.features, "avx512bf16");
   OpPassManager &functions = manager.nest<func::FuncOp>();
   addScalarPasses(functions, level, units);
-  if (level > 1)
-    functions.addPass(createPrefetchStreams());
+  if (level > 1) {
+    PrefetchStreamsOptions streams;
+    // AMD's prefetchers run far ahead on each stream; bursts of software
+    // prefetch take their place in the queue to memory.
+    if (StringRef(host.cpu).starts_with("znver"))
+      streams.mostStreams = 0;
+    functions.addPass(createPrefetchStreams(streams));
+  }
   manager.addPass(createConvertKernels());
 }
 

@@ -29,9 +29,21 @@ using namespace ingot::codegen;
 
 namespace {
 
-/// The number of accumulators of a reduction across the innermost dimension:
-/// they stay in the first-level cache.
+/// The number of columns that a piece of a reduction across the innermost
+/// dimension accumulates, where rows are not divided into pieces.
 constexpr int64_t kStrip = 256;
+/// From so many parts of the rows on, a piece has as many columns as
+/// accumulators stay in the first-level cache, for which these are the bytes:
+/// memory is read along rows, not a part of each page at a time.
+constexpr int64_t kEnoughParts = 16;
+constexpr int64_t kAccumulatorBytes = 16 << 10;
+/// The rows that are added at once to each accumulator, which is loaded and
+/// stored once for them. Elements that take many ops have other costs, and
+/// tensors of more bytes come from memory, which delivers one row after the
+/// other faster than several in turn.
+constexpr int64_t kRowsAtOnce = 4;
+constexpr size_t kManyOps = 32;
+constexpr int64_t kCachedBytes = 32 << 20;
 /// The number of terms along the innermost dimension that are added to one
 /// vector of sums, whose errors grow with it. Longer reductions add up the sums
 /// of blocks.
@@ -53,6 +65,9 @@ private:
   /// Emits the kernel with the longest collapsed loop (smallest split) in which
   /// no index has to be delinearized.
   Extent emitMerged(size_t first, size_t last, Emit emit);
+
+  /// Returns the bytes of all buffers.
+  int64_t countBytes() const;
 
   Extent emitLoop(size_t split);
   SmallVector<int64_t> findSeams(ArrayRef<int64_t> shape, size_t split);
@@ -263,6 +278,16 @@ Extent KernelBuilder::emitAlong(size_t split) {
                                    std::max<int64_t>(1, product(reduced)))};
 }
 
+int64_t KernelBuilder::countBytes() const {
+  int64_t bytes = 0;
+  for (Value buffer : buffers) {
+    auto type = cast<MemRefType>(buffer.getType());
+    bytes += type.getNumElements() *
+             llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+  }
+  return bytes;
+}
+
 /// Emits reductions across the innermost dimension: each iteration accumulates
 /// a strip of adjacent columns, row after row.
 Extent KernelBuilder::emitAcross(size_t split) {
@@ -272,16 +297,23 @@ Extent KernelBuilder::emitAcross(size_t split) {
   ArrayRef<int64_t> outer = ArrayRef(kept).take_front(split);
   ArrayRef<int64_t> inner = ArrayRef(kept).drop_front(split);
   int64_t columns = product(inner);
-  int64_t strip = std::min(kStrip, columns);
-  int64_t strips = llvm::divideCeil(columns, strip);
   ElementEmitter emitter(kernel, builder, inputs());
 
   SmallVector<Value> identities, accumulators;
+  int64_t bytes = 0;
   for (Reduction root : space.roots) {
     identities.push_back(root.emitIdentity(builder, loc));
-    accumulators.push_back(memref::AllocaOp::create(
-        builder, loc, MemRefType::get({strip}, identities.back().getType())));
+    bytes += llvm::divideCeil(
+        identities.back().getType().getIntOrFloatBitWidth(), 8);
   }
+  int64_t strip = kStrip;
+  if (product(outer) >= kEnoughParts)
+    strip = std::max(kStrip, kAccumulatorBytes / bytes);
+  strip = std::min(strip, columns);
+  int64_t strips = llvm::divideCeil(columns, strip);
+  for (Value identity : identities)
+    accumulators.push_back(memref::AllocaOp::create(
+        builder, loc, MemRefType::get({strip}, identity.getType())));
   auto pieces =
       scf::ForOp::create(builder, loc, begin, end, scalars().index(1));
   OpBuilder::InsertionGuard guard(builder);
@@ -303,25 +335,54 @@ Extent KernelBuilder::emitAcross(size_t split) {
     for (auto [identity, sum] : llvm::zip_equal(identities, accumulators))
       memref::StoreOp::create(builder, loc, identity, sum, i);
   });
+  // Adds adjacent rows, one after the other.
   scf::ForOp summing;
+  auto addRows = [&](ValueRange around, Value row, int64_t count) {
+    overStrip([&](Value i) {
+      summing = merged;
+      SmallVector<Value> keptIndices = leading;
+      llvm::append_range(keptIndices,
+                         scalars().delinearize(scalars().add(first, i), inner));
+      SmallVector<Value> sums;
+      for (Value sum : accumulators)
+        sums.push_back(memref::LoadOp::create(builder, loc, sum, i));
+      for (int64_t r = 0; r < count; ++r) {
+        SmallVector<Value> reducedIndices(around);
+        reducedIndices.push_back(scalars().add(row, r));
+        SmallVector<Value> indices = space.at(keptIndices, reducedIndices);
+        for (auto [root, sum] : llvm::zip_equal(space.roots, sums))
+          sum = root.emitCombine(builder, loc, sum,
+                                 emitter.element(root->getOperand(0), indices));
+      }
+      for (auto [value, sum] : llvm::zip_equal(sums, accumulators))
+        memref::StoreOp::create(builder, loc, value, sum, i);
+    });
+  };
+  int64_t rows = reduced.back();
+  bool isCached = countBytes() <= kCachedBytes;
+  int64_t atOnce =
+      isCached && body.getOperations().size() <= kManyOps ? kRowsAtOnce : 1;
   scalars().loops(
-      reduced, {},
-      [&](const ScalarEmitter &, ValueRange reducedIndices,
+      ArrayRef(reduced).drop_back(), {},
+      [&](const ScalarEmitter &e, ValueRange around,
           ValueRange) -> SmallVector<Value> {
-        overStrip([&](Value i) {
-          summing = merged;
-          SmallVector<Value> keptIndices = leading;
-          llvm::append_range(keptIndices, scalars().delinearize(
-                                              scalars().add(first, i), inner));
-          SmallVector<Value> indices = space.at(keptIndices, reducedIndices);
-          for (auto [root, sum] : llvm::zip_equal(space.roots, accumulators)) {
-            Value element = emitter.element(root->getOperand(0), indices);
-            Value old = memref::LoadOp::create(builder, loc, sum, i);
-            memref::StoreOp::create(
-                builder, loc, root.emitCombine(builder, loc, old, element), sum,
-                i);
-          }
-        });
+        auto addRange = [&](int64_t from, int64_t to, int64_t count) {
+          if (to - from <= count)
+            return addRows(around, e.index(from), to - from);
+          auto loop = scf::ForOp::create(builder, loc, e.index(from),
+                                         e.index(to), e.index(count));
+          OpBuilder::InsertionGuard guard(builder);
+          builder.setInsertionPointToStart(loop.getBody());
+          addRows(around, loop.getInductionVar(), count);
+        };
+        int64_t whole = rows / atOnce * atOnce;
+        if (whole > 0)
+          addRange(0, whole, atOnce);
+        scf::ForOp most = summing;
+        if (whole < rows || whole == 0)
+          addRange(whole, rows, atOnce);
+        if (most)
+          summing = most;
         return {};
       });
   overStrip([&](Value i) {

@@ -55,8 +55,9 @@ def PrefetchStreams : Pass<"ingot-prefetch-streams", "::mlir::func::FuncOp"> {
     Innermost loops are split into pieces, each of which prefetches the cache lines of the next piece, for every
     buffer that is accessed with unit stride; a loop shorter than a piece prefetches the lines of later iterations of
     the loop around it. The pass does not apply to kernels over few bytes, which stay in the caches, to loops over
-    more than three buffers, which keep memory busy by themselves, and to functions that contain prefetches already,
-    such as epilogues, whose next row is not contiguous. Values do not change, except for the order in which a sum
+    more than three buffers, which keep memory busy by themselves, to processors that prefetch as well by themselves
+    (AMD's Zen), and to functions that contain prefetches already, such as epilogues, whose next row is not
+    contiguous. Values do not change, except for the order in which a sum
     over a row is accumulated.
 
     Before:
@@ -86,6 +87,8 @@ def PrefetchStreams : Pass<"ingot-prefetch-streams", "::mlir::func::FuncOp"> {
            "smallest size of all buffers of a kernel, in bytes, for prefetch; "
            "a single buffer has at least a sixteenth of it">,
     Option<"piece", "piece", "int64_t", "512", "iterations per piece">,
+    Option<"mostStreams", "most-streams", "int64_t", "3",
+           "most buffers of a loop; 0: the processor prefetches by itself">,
   ];
   let statistics = [Statistic<"numStreams", "streams", "buffers that are prefetched">];
   let dependentDialects = [

@@ -27,9 +27,6 @@ namespace {
 
 constexpr int64_t kLineBytes = 64;
 
-/// More streams keep memory busy by themselves.
-constexpr size_t kMostStreams = 3;
-
 int64_t bytesOf(MemRefType type) {
   int64_t bits = std::max(8u, type.getElementTypeBitWidth());
   return type.getNumElements() * bits / 8;
@@ -111,10 +108,12 @@ struct PrefetchStreams : ingot::impl::PrefetchStreamsBase<PrefetchStreams> {
       if (streams.empty())
         continue;
       auto options = ingot::remarkOptions(getArgument(), "Prefetch");
-      if (streams.size() > kMostStreams) {
+      if (streams.size() > static_cast<size_t>(mostStreams)) {
         remark::missed(loop.getLoc(), options)
             << remark::reason(
-                   "the loop reads enough arrays to keep memory busy")
+                   mostStreams > 0
+                       ? "the loop reads enough arrays to keep memory busy"
+                       : "the processor prefetches as well by itself")
             << remark::metric("arrays", streams.size());
         continue;
       }
