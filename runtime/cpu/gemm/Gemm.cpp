@@ -407,6 +407,88 @@ void Blocks::run(char *scratch) const {
   }
 }
 
+//===----------------------------------------------------------------------===//
+// One row, or one column
+//===----------------------------------------------------------------------===//
+
+/// The schedule for a matrix times a vector: nothing is packed, and threads
+/// divide the lines of the matrix, each of which becomes an element.
+class Lines {
+public:
+  Lines(const Gemm &g, const Kernels &kernels);
+
+  bool fits() const { return doesFit; }
+  void run() const;
+
+private:
+  void finish(int64_t batch, int64_t first, int64_t count,
+              const float *sums) const;
+
+  const Gemm &g;
+  const Kernels &kernels;
+  bool isColumn, doesFit;
+  Elements matrix, vector;
+  int64_t lines, lineStride, innerStride, matrixBatch, vectorBatch;
+};
+
+Lines::Lines(const Gemm &g, const Kernels &kernels)
+    : g(g), kernels(kernels), isColumn(g.n == 1), matrix(isColumn ? g.a : g.b),
+      vector(isColumn ? g.b : g.a), lines(isColumn ? g.m : g.n),
+      lineStride(isColumn ? g.aRow : g.bColumn),
+      innerStride(isColumn ? g.aInner : g.bInner),
+      matrixBatch(isColumn ? g.aBatch : g.bBatch),
+      vectorBatch(isColumn ? g.bBatch : g.aBatch) {
+  doesFit = kernels.multiplyVector && (g.m == 1 || g.n == 1) &&
+            (isColumn ? g.bInner : g.aInner) == 1;
+}
+
+/// Writes complete sums, and applies the epilogue to them.
+void Lines::finish(int64_t batch, int64_t first, int64_t count,
+                   const float *sums) const {
+  int64_t row = isColumn ? first : 0, column = isColumn ? 0 : first;
+  if (g.roundedType != INGOT_F32) {
+    uint16_t rounded[kGemvMostLines];
+    kernels.round(sums, g.roundedType, rounded, count);
+    uint16_t *to = g.rounded + (batch * g.m + row) * g.roundedRow + column;
+    for (int64_t i = 0; i < count; ++i)
+      to[isColumn ? i * g.roundedRow : i] = rounded[i];
+  } else {
+    float *to = g.c + batch * g.cBatch + row * g.cRow + column;
+    for (int64_t i = 0; i < count; ++i)
+      to[isColumn ? i * g.cRow : i] = sums[i];
+  }
+  if (!g.epilogue)
+    return;
+  int64_t firstRow = g.firstRow + batch * g.m + row;
+  g.epilogue(g.buffers, firstRow, firstRow + (isColumn ? count : 1), column,
+             column + (isColumn ? 1 : count));
+}
+
+void Lines::run() const {
+  // Elements that are worth another thread.
+  constexpr int64_t leastElements = 16384;
+  // Where lines are next to each other, many of them are read together, along
+  // pages of memory.
+  int64_t share = divideCeil(lines, kRangesPerThread * getThreadCount());
+  int64_t piece =
+      std::clamp(alignTo(share, kGemvLines), kGemvLines,
+                 innerStride == 1 ? 4 * kGemvLines : kGemvMostLines);
+  int64_t pieces = divideCeil(lines, piece);
+  parallelFor(g.batch * pieces, divideCeil(leastElements, piece * g.k),
+              [&](int64_t begin, int64_t end) {
+                alignas(64) float sums[kGemvMostLines];
+                for (int64_t i = begin; i < end; ++i) {
+                  int64_t batch = i / pieces, first = i % pieces * piece;
+                  int64_t count = std::min(piece, lines - first);
+                  kernels.multiplyVector(
+                      matrix + batch * matrixBatch + first * lineStride,
+                      lineStride, innerStride, count,
+                      vector + batch * vectorBatch, g.k, sums);
+                  finish(batch, first, count, sums);
+                }
+              });
+}
+
 } // namespace
 
 bool ingot::runtime::hasTileUnits() {
@@ -424,6 +506,8 @@ bool ingot::runtime::hasTileUnits() {
 
 bool ingot::runtime::canRound(const Gemm &g) {
   const Kernels &kernels = chooseKernels(g);
+  if (Lines(g, kernels).fits())
+    return true;
   if (Panels panels(g, kernels); panels.fits())
     return panels.isWhole();
   return Blocks(g, kernels).isWhole();
@@ -431,6 +515,8 @@ bool ingot::runtime::canRound(const Gemm &g) {
 
 size_t ingot::runtime::getGemmScratchBytes(const Gemm &g) {
   const Kernels &kernels = chooseKernels(g);
+  if (Lines(g, kernels).fits())
+    return 0;
   if (Panels panels(g, kernels); panels.fits())
     return static_cast<size_t>(panels.getScratchBytes());
   Gemm part = g;
@@ -441,6 +527,8 @@ size_t ingot::runtime::getGemmScratchBytes(const Gemm &g) {
 
 void ingot::runtime::runGemm(const Gemm &g, char *scratch) {
   const Kernels &kernels = chooseKernels(g);
+  if (Lines lines(g, kernels); lines.fits())
+    return lines.run();
   if (Panels panels(g, kernels); panels.fits())
     return panels.run(scratch);
   if (g.batch > 1 || g.m <= kGemmPackedRows)

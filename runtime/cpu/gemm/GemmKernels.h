@@ -29,6 +29,10 @@ struct Elements {
   Elements operator+(int64_t count) const;
 };
 
+/// The lines of a matrix that a vector is multiplied by at once, and the most
+/// that are, where elements of many lines are contiguous.
+inline constexpr int64_t kGemvLines = 16, kGemvMostLines = 2048;
+
 /// The kernels of one kind of unit, with the blocking that they are made for.
 struct Kernels : abi::GemmBlocking {
   /// Whether sums are one chain along the inner dimension, so that its blocks
@@ -52,6 +56,12 @@ struct Kernels : abi::GemmBlocking {
   void (*multiplyTile)(int64_t size, const char *a, const char *b, float *c,
                        int64_t rowStride, int64_t rows, int64_t columns,
                        bool adds);
+  /// Multiplies up to kGemvMostLines lines of a matrix by a contiguous vector
+  /// of `size` elements, in the order of multiplyTile; of the strides of a line
+  /// and of its elements one is 1. Null where the order is that of tile units.
+  void (*multiplyVector)(Elements matrix, int64_t lineStride,
+                         int64_t innerStride, int64_t lines, Elements vector,
+                         int64_t size, float *sums);
   /// Rounds sums to a 16-bit type, to nearest even; numbers that are subnormal
   /// in bf16 may become zero.
   void (*round)(const float *sums, int32_t type, uint16_t *to, int64_t count);
@@ -69,7 +79,8 @@ constexpr Kernels
 makeVectorKernels(const abi::GemmBlocking &blocking,
                   decltype(Kernels::packA) packA,
                   decltype(Kernels::packB) packB,
-                  decltype(Kernels::multiplyTile) multiplyTile) {
+                  decltype(Kernels::multiplyTile) multiplyTile,
+                  decltype(Kernels::multiplyVector) multiplyVector) {
   auto nothing = [] {};
   auto round = [](const float *sums, int32_t type, uint16_t *to,
                   int64_t count) { roundFromF32(sums, to, type, count); };
@@ -79,6 +90,7 @@ makeVectorKernels(const abi::GemmBlocking &blocking,
           packA,
           packB,
           multiplyTile,
+          multiplyVector,
           round,
           /*begin=*/nothing,
           /*end=*/nothing};

@@ -543,6 +543,7 @@ template <typename Format, int32_t type> static const Kernels &getKernels() {
                                       packA<Format>,
                                       packB<Format>,
                                       multiplyTile<Format>,
+                                      /*multiplyVector=*/nullptr,
                                       roundSums,
                                       begin,
                                       end};

@@ -10,9 +10,9 @@
 #pragma clang attribute push(__attribute__((target("avx2,fma,f16c"))),         \
                              apply_to = function)
 #define INGOT_LANES 8
-#include "runtime/cpu/gemm/VectorGemm.h"
+#include "runtime/cpu/gemm/VectorGemv.h"
 #pragma clang attribute pop
 
 const ingot::runtime::gemm::Kernels ingot::runtime::gemm::avx2Kernels =
-    makeVectorKernels(kBlocking, packA, packB, multiplyTile);
+    makeVectorKernels(kBlocking, packA, packB, multiplyTile, multiplyVector);
 #endif

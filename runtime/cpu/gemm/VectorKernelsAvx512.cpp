@@ -11,9 +11,9 @@
     __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,fma,f16c"))),    \
     apply_to = function)
 #define INGOT_LANES 16
-#include "runtime/cpu/gemm/VectorGemm.h"
+#include "runtime/cpu/gemm/VectorGemv.h"
 #pragma clang attribute pop
 
 const ingot::runtime::gemm::Kernels ingot::runtime::gemm::avx512Kernels =
-    makeVectorKernels(kBlocking, packA, packB, multiplyTile);
+    makeVectorKernels(kBlocking, packA, packB, multiplyTile, multiplyVector);
 #endif

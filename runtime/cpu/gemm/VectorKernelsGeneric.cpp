@@ -8,7 +8,7 @@
 #include "runtime/cpu/gemm/GemmKernels.h"
 
 #define INGOT_LANES 4
-#include "runtime/cpu/gemm/VectorGemm.h"
+#include "runtime/cpu/gemm/VectorGemv.h"
 
 const ingot::runtime::gemm::Kernels ingot::runtime::gemm::genericKernels =
-    makeVectorKernels(kBlocking, packA, packB, multiplyTile);
+    makeVectorKernels(kBlocking, packA, packB, multiplyTile, multiplyVector);

@@ -137,8 +137,9 @@ struct Doubling {
 TEST_P(Gemm, EpilogueFinishesEveryElementOnce) {
   std::mt19937 random(3);
   using Sizes = std::tuple<int64_t, int64_t, int64_t, int64_t>;
-  for (auto [batch, m, n, k] : {Sizes(1, 100, 700, 900), Sizes(3, 25, 50, 400),
-                                Sizes(1, 7, 33, 5), Sizes(1, 8250, 500, 20)}) {
+  for (auto [batch, m, n, k] :
+       {Sizes(1, 100, 700, 900), Sizes(3, 25, 50, 400), Sizes(1, 7, 33, 5),
+        Sizes(1, 8250, 500, 20), Sizes(1, 300, 1, 50), Sizes(2, 1, 80, 50)}) {
     Problem plain(random, batch, m, n, k, false, true, GetParam()),
         finished = plain;
     finished.gemm.c = finished.c.data();
@@ -177,6 +178,71 @@ TEST_P(Gemm, BitsDependOnRowAndColumnAlone) {
         ASSERT_EQ(part.c[r * part.gemm.cRow + j],
                   whole.c[(i + r) * 700 + 333 + j]);
   }
+}
+
+// A row or a column is multiplied from where the matrix is, in any layout.
+TEST(GemmVector, HasTheBitsOfTheProductWithoutPacking) {
+  std::mt19937 random(8);
+  for (auto [m, n, k] : {std::tuple(37, 41, 800), std::tuple(16, 2100, 9),
+                         std::tuple(4200, 3, 390)})
+    for (int layout = 0; layout < 4; ++layout) {
+      Problem whole(random, 1, m, n, k, layout & 1, layout & 2);
+      whole.run();
+      Problem row = whole;
+      row.gemm.a = whole.gemm.a + 2 * whole.gemm.aRow;
+      row.gemm.m = 1;
+      row.gemm.c = row.c.data();
+      if (row.gemm.aInner == 1) {
+        EXPECT_EQ(getGemmScratchBytes(row.gemm), 0u);
+        row.run();
+        for (int64_t j = 0; j < n; ++j)
+          ASSERT_EQ(row.c[j], whole.c[2 * n + j]) << layout << " " << j;
+      }
+      Problem column = whole;
+      column.gemm.b = whole.gemm.b + 2 * whole.gemm.bColumn;
+      column.gemm.n = 1;
+      column.gemm.c = column.c.data();
+      if (column.gemm.bInner != 1)
+        continue;
+      EXPECT_EQ(getGemmScratchBytes(column.gemm), 0u);
+      column.run();
+      for (int64_t i = 0; i < m; ++i)
+        ASSERT_EQ(column.c[i * n], whole.c[i * n + 2]) << layout << " " << i;
+    }
+}
+
+// Operands and results of 16 bits, in batches.
+TEST(GemmVector, RoundsAndWidens) {
+  std::mt19937 random(9);
+  for (int32_t type : {INGOT_BF16, INGOT_F16})
+    for (int layout = 0; layout < 4; ++layout)
+      for (bool isColumn : {false, true}) {
+        constexpr int64_t batch = 3, lines = 70, k = 500;
+        int64_t m = isColumn ? lines : 1, n = isColumn ? 1 : lines;
+        Problem wide(random, batch, m, n, k, layout & 1, layout & 2);
+        std::vector<uint16_t> a(wide.a.size()), b(wide.b.size()),
+            c(wide.c.size()), want(wide.c.size());
+        auto round = [&](std::vector<float> &values,
+                         std::vector<uint16_t> &to) {
+          auto count = static_cast<int64_t>(values.size());
+          roundFromF32(values.data(), to.data(), type, count);
+          widenToF32(to.data(), type, values.data(), count);
+        };
+        round(wide.a, a);
+        round(wide.b, b);
+        wide.run();
+        ingot::runtime::Gemm half = wide.gemm;
+        half.a = {a.data(), type};
+        half.b = {b.data(), type};
+        half.roundedType = type;
+        half.rounded = c.data();
+        half.roundedRow = n;
+        ASSERT_TRUE(canRound(half));
+        runGemm(half, nullptr);
+        roundFromF32(wide.c.data(), want.data(), type,
+                     static_cast<int64_t>(want.size()));
+        EXPECT_EQ(c, want) << type << " " << layout << " " << isColumn;
+      }
 }
 
 /// Sets the number of threads while it lives.
