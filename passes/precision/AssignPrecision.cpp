@@ -137,6 +137,7 @@ struct AssignPrecision : ingot::impl::AssignPrecisionBase<AssignPrecision> {
     for (CastOp cast : casts)
       if (elementOf(cast.getResult()) == low)
         reduceRounded(cast);
+    roundSums(func);
   }
 
 private:
@@ -175,6 +176,79 @@ private:
                      remarkOptions(getArgument(), "RoundedReduction"))
           << remark::metric("op", read->getOwner()->getName().getStringRef());
     }
+  }
+
+  /// Rounds sums of 16-bit values that are reduced and read otherwise too, and
+  /// which therefore are in memory, to 16 bits: the gradients of residual
+  /// streams of convolutions. With an operand that is f32 in memory, such as
+  /// the stream of a transformer, the sum stays f32.
+  void roundSums(func::FuncOp func) {
+    // Values that are computed from 16-bit values alone, and those that are
+    // computed from several.
+    llvm::DenseSet<Value> narrow, sums;
+    for (Operation &op : func.getBody().front().without_terminator())
+      classify(&op, narrow, sums);
+    for (Operation &op : llvm::make_early_inc_range(func.getBody().front()))
+      for (Value result : op.getResults())
+        if (sums.contains(result) && isStoredSum(result))
+          roundSum(result);
+  }
+
+  /// Puts the result of an op that follows its operands into the sets.
+  static void classify(Operation *op, llvm::DenseSet<Value> &narrow,
+                       llvm::DenseSet<Value> &sums) {
+    auto role = dyn_cast<PrecisionRole>(op);
+    if (!role || role.getPrecisionRole() != Precision::Follow ||
+        op->getNumResults() != 1 || !elementOf(op->getResult(0)).isF32())
+      return;
+    Value result = op->getResult(0);
+    if (auto cast = dyn_cast<CastOp>(op);
+        cast && isHalf(elementOf(cast.getOperand()))) {
+      narrow.insert(result);
+      return;
+    }
+    unsigned count = 0;
+    bool isSum = false;
+    for (Value operand : op->getOperands()) {
+      if (!isa<FloatType>(elementOf(operand)) ||
+          matchPattern(operand, m_Constant()))
+        continue;
+      if (!narrow.contains(operand))
+        return;
+      ++count;
+      isSum |= sums.contains(operand);
+    }
+    if (count == 0)
+      return;
+    narrow.insert(result);
+    if (isSum || count > 1)
+      sums.insert(result);
+  }
+
+  /// Whether the value is reduced, and read by an op that does not reduce it.
+  bool isStoredSum(Value value) const {
+    if (matches(kept, value.getDefiningOp()))
+      return false;
+    unsigned reductions = 0, others = 0;
+    for (Operation *user : value.getUsers()) {
+      auto role = dyn_cast<PrecisionRole>(user);
+      bool isReduction = role && role.getPrecisionRole() == Precision::Keep;
+      ++(isReduction ? reductions : others);
+    }
+    return reductions > 0 && others > 0;
+  }
+
+  void roundSum(Value value) {
+    Operation *op = value.getDefiningOp();
+    OpBuilder builder(op->getContext());
+    builder.setInsertionPointAfter(op);
+    Value rounded = castTo(builder, op->getLoc(), value, low);
+    Value wide = castTo(builder, op->getLoc(), rounded, elementOf(value));
+    value.replaceAllUsesExcept(wide, rounded.getDefiningOp());
+    ++numRoundedSums;
+    remark::passed(op->getLoc(), remarkOptions(getArgument(), "RoundedSum"))
+        << remark::metric("op", op->getName().getStringRef())
+        << remark::metric("result", StringRef(precision));
   }
 
   static bool readNames(StringRef option, StringRef text,

@@ -36,9 +36,11 @@ def AssignPrecision : Pass<"ingot-assign-precision", "::mlir::func::FuncOp"> {
     the type of the adjacent contraction, since casts to 16 bits are moved up, and casts to f32 down, through ops that
     only move elements, to where they are fused. If the only other readers of a value that is read in 16 bits are
     reductions (the gradient of a bias is a sum over an operand of the matmul for the gradient of the weight), these
-    read the rounded value as well. With `by-cost`, an op that is estimated to take longer in 16 bits than in f32, on a
-    machine without instructions for them, stays in f32 unless `force-low` names it. Works on any function, including
-    an imported training step.
+    read the rounded value as well. A sum of values that are 16-bit in memory is rounded too where it is reduced and
+    read otherwise: the gradient of a residual stream of convolutions and batch normalizations, which PyTorch rounds
+    there as well. With an f32 term, such as in a transformer, a sum stays f32. With `by-cost`, an op that is
+    estimated to take longer in 16 bits than in f32, on a machine without instructions for them, stays in f32 unless
+    `force-low` names it. Works on any function, including an imported training step.
 
     Before:
     ```mlir
@@ -63,6 +65,7 @@ def AssignPrecision : Pass<"ingot-assign-precision", "::mlir::func::FuncOp"> {
   ];
   let statistics = [
     Statistic<"numLow", "low", "ops in 16 bits">,
+    Statistic<"numRoundedSums", "rounded-sums", "sums rounded to 16 bits in memory">,
     Statistic<"numKept", "kept", "ops kept in fp32 by name">,
     Statistic<"numSlow", "slow", "ops left in fp32 because 16 bits are slower">,
   ];
