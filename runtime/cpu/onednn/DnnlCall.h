@@ -31,6 +31,11 @@ dnnl::stream &getDnnlStream();
 /// that it does not compute in.
 dnnl::memory::data_type getDnnlType(int32_t type);
 
+/// Calls of no more multiply-adds run on one thread, which takes up to about
+/// 100 us: OpenMP's threads, which sleep between calls, come later than that,
+/// and where something else takes their cores, milliseconds later.
+inline constexpr int64_t kSmallCall = 4 << 20;
+
 /// A primitive with its operands. Where the layout that the library prefers
 /// differs from the caller's, the operand has a copy in scratch memory.
 class DnnlCall : public ingot_context::Cached {

@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/cpu/ThreadPool.h"
 #include "runtime/cpu/VendorLibrary.h"
 #include "runtime/cpu/convolution/ReferenceConvolution.h"
 #include "runtime/cpu/onednn/DnnlCall.h"
@@ -150,6 +151,11 @@ void vendor::convolve(ingot_context *context, const ingot_conv_desc &desc,
                       void *result, void *scratch) {
   if (!hasDnnl())
     return convolveByLoops(context, desc, kind, first, second, result, scratch);
+  int64_t multiplyAdds =
+      desc.batch * desc.out_channels * (desc.in_channels / desc.groups);
+  for (int64_t i = 0; i < desc.spatial_rank; ++i)
+    multiplyAdds *= desc.out[i] * desc.kernel[i];
+  SingleThread one(multiplyAdds <= kSmallCall);
   context
       ->getCached<DnnlCall>(&desc, static_cast<int>(kind),
                             [&] { return build(desc, kind); })

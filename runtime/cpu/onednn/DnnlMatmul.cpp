@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#include "runtime/cpu/ThreadPool.h"
 #include "runtime/cpu/VendorLibrary.h"
 #include "runtime/cpu/onednn/DnnlCall.h"
 
@@ -41,6 +42,7 @@ static std::unique_ptr<DnnlCall> build(const ingot_matmul_desc &d) {
 
 void vendor::multiply(ingot_context *context, const ingot_matmul_desc &desc,
                       const void *a, const void *b, void *c, void *scratch) {
+  SingleThread one(desc.batch * desc.m * desc.n * desc.k <= kSmallCall);
   context->getCached<DnnlCall>(&desc, /*kind=*/0, [&] { return build(desc); })
       .run(context, {a, b, c}, scratch, desc.scratch_bytes);
 }
