@@ -2,6 +2,7 @@
 
 #include "tools/ingotc/MeasuredProfile.h"
 
+#include "dialects/ingot/target/Machine.h"
 #include "runtime/abi/Processor.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/File.h"
@@ -11,12 +12,20 @@
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/raw_ostream.h"
+#include "llvm/Support/xxhash.h"
 #include "llvm/TargetParser/Host.h"
 
 #include <cstdlib>
 #include <filesystem>
 
 using namespace ingot;
+
+/// Returns a digest of the profile's fields and their built-in values, so that
+/// a file with other fields is not taken for a profile of this compiler.
+static std::string digestFields() {
+  return llvm::utohexstr(llvm::xxh3_64bits(Machine().toJson()),
+                         /*LowerCase=*/true, /*Width=*/16);
+}
 
 std::string ingot::findMeasuredProfile() {
   auto fail = [](const llvm::Twine &what) {
@@ -32,10 +41,10 @@ std::string ingot::findMeasuredProfile() {
     throw fail(path + ": " + error.message());
   const char *level = std::getenv(abi::kMaxIsaVariable);
   std::string most = level && *level ? std::string("-") + level : "";
-  llvm::sys::path::append(path, llvm::formatv("machine-{0}{1}-{2}-{3}.json",
+  llvm::sys::path::append(path, llvm::formatv("machine-{0}{1}-{2}-{3}-{4}.json",
                                               llvm::sys::getHostCPUName(), most,
                                               runtime::countProcessors(),
-                                              INGOT_VERSION)
+                                              INGOT_VERSION, digestFields())
                                     .str());
   if (llvm::sys::fs::exists(path))
     return path.str().str();

@@ -17,9 +17,9 @@ namespace ingot {
 inline constexpr const char *kMachineVariable = "INGOT_MACHINE";
 
 /// Returns the profile that ingot-measure wrote of this machine: once for a
-/// model of CPU, level of INGOT_MAX_ISA, number of threads and version, in the
-/// user's cache directory. The first call measures, and says so on stderr.
-/// Throws failure.
+/// model of CPU, level of INGOT_MAX_ISA, number of threads, version and digest
+/// of the profile's fields, in the user's cache directory. The first call
+/// measures, and says so on stderr. Throws failure.
 std::string findMeasuredProfile();
 
 } // namespace ingot

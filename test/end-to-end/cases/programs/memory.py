@@ -268,6 +268,12 @@ def machine_default(ingot):
     check("measuring this machine" in ingot.succeed(command, env=environment).err, "measures without a word")
     (kept,) = cache.glob("ingot/machine-*-x86-64-v2-*.json")
     check(ingot.succeed(command, env=environment).err == "", "says something again")
+    # A file of a version with other fields has another digest, and is not read.
+    name, digest = kept.stem.rsplit("-", 1)
+    check(len(digest) == 16, f"named {kept.name}")
+    for other in (name, f"{name}-{digest[::-1]}"):
+        kept.with_name(f"{other}.json").write_text('{"speed": 1}')
+    check(ingot.succeed(command, env=environment).err == "", "reads a profile with other fields")
     kept.write_text('{"speed": 1}')
     ingot.check_error(command, 3, kept.name, env=environment)
     for flags in (["--machine", "built-in"], ["--arch", "x86-64-v2"]):
