@@ -82,10 +82,18 @@ static std::optional<Finding> findData(const Evidence &e) {
       isStorage ? most : std::min(most, std::max<int64_t>(e.cores, 1));
   auto wanted = static_cast<int64_t>(std::ceil(e.decode / (0.8 * least)));
   int64_t workers = std::clamp<int64_t>(wanted, 1, limit);
-  double predicted = std::max(least, e.decode / static_cast<double>(workers));
+  finding.stake = getShare(e.data, e);
+  // Cores share caches, memory and clocks with busy neighbours.
+  constexpr double crowding = 1.3;
+  double predicted =
+      std::max({others, crowding * busy,
+                crowding * e.decode / static_cast<double>(workers)});
   if (workers > e.workers && predicted < 0.95 * e.step) {
     finding.advice.push_back({"--workers", std::to_string(workers)});
-    finding.gain = 1 - predicted / e.step;
+    // Requests that overlap help against latency, but not where a disk reads as
+    // much as it can: which of them it is cannot be seen.
+    if (!isStorage)
+      finding.gain = 1 - predicted / e.step;
   }
   return finding;
 }
@@ -100,11 +108,15 @@ static std::optional<Finding> findLink(const Evidence &e) {
       "steps wait {:.2f} of {:.2f} ms for collectives; a rank sends {:.2f} MB "
       "a step, at {:.0f} Mbit/s",
       exposed, e.step, e.sentBytes * 1e-6, e.sentBytes * 8e-3 / e.link);
-  // 8 bits and a scale instead of 32 bits.
-  double rest = e.step - exposed;
+  // 8 bits and a scale instead of 32 bits, and a time for computing them.
+  constexpr double bytesPerMillisecond = 1e6, least = 0.05;
+  double rest = e.step - exposed + e.sentBytes / bytesPerMillisecond;
   double sent = e.link * 0.26;
   double hidden = std::max(0.0, e.link - exposed);
   double predicted = rest + std::max(0.0, sent - hidden);
+  // A link on which less data does not help is not slow.
+  if (predicted > (1 - least) * e.step)
+    return std::nullopt;
   finding.advice.push_back({"--grad-comm", "int8", false, true});
   finding.gain = 1 - predicted / e.step;
   return finding;
@@ -118,7 +130,8 @@ static std::optional<Finding> findImbalance(const Evidence &e) {
                              "that start later",
                              e.synchronization, e.step),
                  {},
-                 std::nullopt};
+                 std::nullopt,
+                 getShare(e.synchronization, e)};
 }
 
 static std::optional<Finding> findSaves(const Evidence &e) {
@@ -139,17 +152,22 @@ static std::optional<Finding> findSaves(const Evidence &e) {
 static std::optional<Finding> findThreads(const Evidence &e) {
   if (e.threads <= e.cores)
     return std::nullopt;
-  // Threads that wait for each other lose at least the turns of those that have
-  // no core.
-  double others = e.step - e.getKernels();
-  double kernels = e.getKernels() * static_cast<double>(e.cores) /
-                   static_cast<double>(e.threads);
-  return Finding{
+  Finding finding{
       Cause::TooManyThreads,
       fmt::format("kernels run in {} threads on {} {}", e.threads, e.cores,
                   e.cores == 1 ? "core" : "cores"),
       {{"OMP_NUM_THREADS", std::to_string(e.cores), /*isVariable=*/true}},
-      1 - (others + 0.5 * (kernels + e.getKernels())) / e.step};
+      std::nullopt};
+  // Threads have equal parts of a kernel. Where the cores take turns of which
+  // the last one leaves some of them idle, most of that time is lost; the
+  // system balances the rest. Full turns cost little: how much cannot be told.
+  constexpr double unbalanced = 0.7;
+  int64_t turns = (e.threads + e.cores - 1) / e.cores;
+  double idle =
+      1 - static_cast<double>(e.threads) / static_cast<double>(turns * e.cores);
+  if (idle > 0)
+    finding.gain = unbalanced * idle * getShare(e.getKernels(), e);
+  return finding;
 }
 
 static std::optional<Finding> findMemory(const Evidence &e) {
@@ -222,7 +240,7 @@ std::vector<Finding> ingot::runtime::diagnose(const Evidence &evidence) {
         findings.push_back(std::move(*finding));
   std::stable_sort(findings.begin(), findings.end(),
                    [](const Finding &a, const Finding &b) {
-                     return a.gain.value_or(0) > b.gain.value_or(0);
+                     return a.gain.value_or(a.stake) > b.gain.value_or(b.stake);
                    });
   return findings;
 }

@@ -87,10 +87,12 @@ struct Finding {
   /// The part of the time of a sample that is saved if the advice is followed,
   /// from 0 to 1; nothing if it cannot be predicted.
   std::optional<double> gain;
+  /// If it cannot: the part of the time that the cause takes.
+  double stake = 0;
 };
 
-/// The findings, the largest expected gain first; none if there is nothing to
-/// gain.
+/// The findings, the largest expected gain first, or what is at stake where no
+/// gain can be expected; none if there is nothing to gain.
 std::vector<Finding> diagnose(const Evidence &evidence);
 
 /// Describes where the time goes, and the findings, in lines.

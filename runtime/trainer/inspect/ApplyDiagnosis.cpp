@@ -20,6 +20,7 @@ ingot::runtime::describeAsJson(const Evidence &e,
                                const std::vector<Finding> &findings) {
   nlohmann::ordered_json json = {
       {"steps", e.steps},
+      {"samples", e.batch},
       {"step_ms", e.step},
       {"data_ms", e.data},
       {"forward_ms", e.forward},
