@@ -203,6 +203,16 @@ Value Node::select(Value condition, Value onTrue, Value onFalse) {
   return SelectOp::create(b, loc, onTrue.getType(), condition, onTrue, onFalse);
 }
 
+Value Node::root(Value value, int64_t p) {
+  if (p == 1)
+    return value;
+  Value isZero = compare(Predicate::EQ, value, 0.0);
+  Value safe = select(isZero, splatOf(value, 1.0), value);
+  Value root = p == 2 ? unary<SqrtOp>(safe)
+                      : binary<PowOp>(safe, 1.0 / static_cast<double>(p));
+  return select(isZero, splatOf(value, 0.0), root);
+}
+
 Value Node::transpose(Value value, ArrayRef<int64_t> permutation) {
   if (llvm::equal(permutation, llvm::seq<int64_t>(0, permutation.size())))
     return value;

@@ -217,6 +217,9 @@ public:
   }
   mlir::Value select(mlir::Value condition, mlir::Value onTrue,
                      mlir::Value onFalse);
+  /// Returns the p-th root of what is not negative. Its gradient is 0 at 0,
+  /// where there is none: that of a norm, which PyTorch has, too.
+  mlir::Value root(mlir::Value value, int64_t p);
   mlir::Value reshape(mlir::Value value, llvm::ArrayRef<int64_t> shape) {
     return ingot::reshapeTo(b, loc, value, shape);
   }

@@ -37,7 +37,7 @@ bool keepsDims(Node &node) { return node.intAttr("keepdims", 1); }
 Value square(Node &node, Value x) { return node.binary<MulOp>(x, x); }
 Value magnitude(Node &node, Value x) { return node.unary<AbsOp>(x); }
 Value unchanged(Node &, Value x) { return x; }
-Value squareRoot(Node &node, Value x) { return node.unary<SqrtOp>(x); }
+Value squareRoot(Node &node, Value x) { return node.root(x, 2); }
 Value logarithm(Node &node, Value x) { return node.unary<LogOp>(x); }
 
 /// Builds after(reduce(before(x))).

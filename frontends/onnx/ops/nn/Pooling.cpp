@@ -199,17 +199,6 @@ Value powerOf(Node &node, Value x, int64_t p) {
   return node.binary<PowOp>(size, static_cast<double>(p));
 }
 
-/// Returns the p-th root, whose gradient is 0 at 0 (where there is none).
-Value rootOf(Node &node, Value x, int64_t p) {
-  if (p == 1)
-    return x;
-  Value isZero = node.compare(Predicate::EQ, x, 0.0);
-  Value safe = node.select(isZero, node.splatOf(x, 1.0), x);
-  Value root = p == 2 ? node.unary<SqrtOp>(safe)
-                      : node.binary<PowOp>(safe, 1.0 / static_cast<double>(p));
-  return node.select(isZero, node.splatOf(x, 0.0), root);
-}
-
 LogicalResult importLpPool(Node &node) {
   FailureOr<Pool> pool = readPool(node);
   if (failed(pool))
@@ -221,7 +210,7 @@ LogicalResult importLpPool(Node &node) {
   Value sum = SumPoolOp::create(node.b, node.loc, resultType(node, *pool),
                                 powerOf(node, node.in(0), p), w.kernel,
                                 w.strides, w.dilations, w.padLow, w.padHigh);
-  return node.result(rootOf(node, sum, p));
+  return node.result(node.root(sum, p));
 }
 
 Shape spatialDims(Node &node) {
@@ -250,7 +239,7 @@ LogicalResult importGlobalLpPool(Node &node) {
     return node.malformed("no spatial dimensions, or p is " + Twine(p));
   Value sum = node.reduce(ReductionKind::Sum, powerOf(node, node.in(0), p),
                           spatialDims(node), /*keep=*/true);
-  return node.result(rootOf(node, sum, p));
+  return node.result(node.root(sum, p));
 }
 
 LogicalResult importGlobalMaxPool(Node &node) {

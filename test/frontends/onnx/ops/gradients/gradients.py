@@ -44,7 +44,7 @@ def cell(gates, directions, steps=3, batch=2, size=3, hidden=2):
 
 # name: (opset, body, {parameter: shape}, {initializer: array}[, domain]); results
 # are y and those whose names begin with y. Domains: "any" is away from 0,
-# "positive" in (0.2, 2), "unit" in (-0.9, 0.9), "above" in (1.2, 3).
+# "positive" in (0.2, 2), "unit" in (-0.9, 0.9), "above" in (1.2, 3), "zeros" mostly 0.
 CASES = {
     "Acos": (18, "y = Acos(x)", X, {}, "unit"),
     "Acosh": (18, "y = Acosh(x)", X, {}, "above"),
@@ -457,6 +457,8 @@ def draw(source, shape, domain):
         return source.uniform(-0.9, 0.9, shape)
     if domain == "above":
         return size + 1
+    if domain == "zeros":
+        return np.where(source.random(shape) < 0.7, 0.0, size)
     return np.where(source.random(shape) < 0.5, -size, size)
 
 

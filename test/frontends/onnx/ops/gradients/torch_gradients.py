@@ -109,6 +109,10 @@ def along_axis(operator, function, empty=True, name="axis"):
     return make
 
 
+def norm(x, axes, keep):
+    return torch.linalg.vector_norm(x, 2, axes, keep)
+
+
 def product(x, axes, keep):
     for axis in sorted((a % x.ndim for a in axes), reverse=True):
         x = x.prod(axis, keepdim=keep)
@@ -391,7 +395,7 @@ CASES = {
     "Min": binary("Min", torch.minimum), "Mul": binary("Mul", torch.mul), "Pow": power,
     "Sub": binary("Sub", torch.sub), "Where": where,
     "ReduceL1": reduction("ReduceL1", lambda x, a, k: x.abs().sum(a, k)),
-    "ReduceL2": reduction("ReduceL2", lambda x, a, k: (x * x).sum(a, k).sqrt(), empty=False),
+    "ReduceL2": reduction("ReduceL2", norm, empty=False, domain="zeros"),
     "ReduceLogSum": reduction("ReduceLogSum", lambda x, a, k: x.sum(a, k).log(), empty=False, domain="positive"),
     "ReduceLogSumExp": reduction("ReduceLogSumExp", torch.logsumexp, empty=False),
     "ReduceMax": reduction("ReduceMax", torch.amax, empty=False),
