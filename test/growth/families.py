@@ -161,6 +161,14 @@ def loss_rows(_):
     return g.model([ROWS, WIDTH], g.linear("x", WIDTH, 64), [ROWS, 64])
 
 
+def weights(size):
+    """Two linear layers; its size is that of their weights in MiB."""
+    g = Graph()
+    width = 8192 * size
+    x = g.node("MatMul", g.node("MatMul", "x", g.weight(16, width)), g.weight(width, 16))
+    return g.model([ROWS, 16], x, [ROWS, 16])
+
+
 # The sizes before the first doubling: large enough to be measured.
 FAMILIES = {
     chain: 500,
@@ -174,5 +182,6 @@ FAMILIES = {
     attention: 3,
     convolutions: 8,
     recurrent: 16,
-    loss_rows: 8,
+    loss_rows: 128,
+    weights: 32,
 }

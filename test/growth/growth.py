@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""growth.py [FAMILY...]: how the time of ingotc grows with the size of a model, by op family (families.py).
+"""growth.py [FAMILY...]: how time and memory of ingotc grow with the size of a model, by op family (families.py).
 
 Each family is compiled at --doublings + 1 sizes, every one twice as large as the one before. No doubling may take
 more than --limit times the time. Times are user seconds of the compiler, the least of --repeats runs, so that other
 load on the machine matters little.
+
+Resident memory stays below a bound that follows from the file alone: see memory_bound() and the page
+docs/design/onnx/onnx-import.md.
 """
 
 import argparse
 import os
 import pathlib
 import resource
+import signal
 import subprocess
 import sys
 import tempfile
@@ -23,21 +27,40 @@ LEAST_SECONDS = 0.1
 RETRIES = 2
 
 
-def seconds(command, limit):
-    """User seconds of the command; fails if it fails or takes too long."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-    subprocess.run(command, check=True, timeout=limit, capture_output=True)
-    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+def usage(command, limit):
+    """User seconds and peak resident MiB of the command; fails if it fails or takes too much processor time."""
+    limits = lambda: resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))  # noqa: E731
+    with tempfile.TemporaryFile() as errors:
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=errors, preexec_fn=limits)
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        errors.seek(0)
+        if process.returncode == -signal.SIGXCPU:
+            raise subprocess.TimeoutExpired(command, limit)
+        if process.returncode:
+            raise subprocess.CalledProcessError(process.returncode, command, stderr=errors.read())
+    return used.ru_utime, used.ru_maxrss / 1024
+
+
+def memory_bound(path, model):
+    """MiB that compiling the file may take: a start, the weights some times over, and a part for each node and input
+    of a node."""
+    parts = sum(1 + len(node.input) for node in model.graph.node)
+    return 192 + 4 * path.stat().st_size / 2**20 + parts / 8
 
 
 def measure(family, size, options, folder):
-    path = folder / "model.onnx"
-    onnx.save(family(size), path)
+    path, model = folder / "model.onnx", family(size)
+    onnx.save(model, path)
     is_loss = family is families.loss_rows
     command = [os.path.join(options.bin, "ingotc"), path, "-o", folder / "trainer", "--weights", "none"]
     command += ["--batch", str(4096 * size if is_loss else 4)]
     command += ["--loss", "cross-entropy" if is_loss else "mse", *options.flags.split()]
-    return min(seconds(command, options.timeout) for _ in range(options.repeats))
+    runs = [usage(command, options.timeout) for _ in range(options.repeats)]
+    memory, bound = min(mib for _, mib in runs), memory_bound(path, model)
+    if memory > bound:
+        raise MemoryError(f"{memory:.0f} MiB instead of at most {bound:.0f}")
+    return min(time for time, _ in runs)
 
 
 def main():
@@ -48,7 +71,7 @@ def main():
     parser.add_argument("--limit", type=float, default=2.5)
     parser.add_argument("--doublings", type=int, default=3)
     parser.add_argument("--repeats", type=int, default=2)
-    parser.add_argument("--timeout", type=float, default=120)
+    parser.add_argument("--timeout", type=int, default=120, help="seconds of processor time")
     parser.add_argument("--divide", type=int, default=1, help="sizes are divided by this: a short run")
     parser.add_argument("--flags", default="", help="more options of ingotc")
     options = parser.parse_args()
@@ -66,6 +89,9 @@ def main():
                     times.append(measure(family, first << doubling, options, pathlib.Path(directory)))
                 except subprocess.TimeoutExpired:
                     failure = f"more than {options.timeout} s"
+                    break
+                except MemoryError as error:
+                    failure = f"size {first << doubling}: {error}"
                     break
                 except subprocess.CalledProcessError as error:
                     failure = f"exit {error.returncode}: {error.stderr.decode(errors='replace').strip()[:200]}"

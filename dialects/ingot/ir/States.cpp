@@ -87,18 +87,27 @@ std::pair<double, double> ingot::momentsOf(StateOp state) {
   StringRef bytes = stateBytes(state, storage);
   auto type = cast<FloatType>(state.getTensorType().getElementType());
   size_t width = type.getWidth() / 8;
-  double sum = 0, squares = 0;
   size_t count = bytes.size() / width;
-  for (size_t i = 0; i < count; ++i) {
-    uint64_t bits = 0;
-    std::memcpy(&bits, bytes.data() + i * width, width);
-    APFloat element(type.getFloatSemantics(), APInt(type.getWidth(), bits));
-    bool lossy;
-    element.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven,
-                    &lossy);
-    double x = element.convertToDouble();
+  double sum = 0, squares = 0;
+  auto add = [&](double x) {
     sum += x;
     squares += x * x;
+  };
+  for (size_t i = 0; i < count; ++i) {
+    const char *element = bytes.data() + i * width;
+    // Models have up to billions of these: a conversion of APFloat takes 40 ns.
+    if (type.isF32()) {
+      float x;
+      std::memcpy(&x, element, sizeof(x));
+      add(x);
+      continue;
+    }
+    uint64_t bits = 0;
+    std::memcpy(&bits, element, width);
+    APFloat number(type.getFloatSemantics(), APInt(type.getWidth(), bits));
+    bool lossy;
+    number.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &lossy);
+    add(number.convertToDouble());
   }
   double mean = count ? sum / count : 0;
   double variance = count ? squares / count - mean * mean : 0;
