@@ -181,6 +181,10 @@ def smooth():
 
     def pooled(average):
         def pool(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
+            if average is F.avg_pool3d:
+                # It refuses inputs that are smaller than the window without their padding.
+                sides = (padding,) * 3 if isinstance(padding, int) else tuple(padding)
+                input, padding = F.pad(input, [p for side in reversed(sides) for p in (side, side)]), 0
             return average(input, kernel_size, stride, padding, ceil_mode)
 
         return pool
