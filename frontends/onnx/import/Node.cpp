@@ -370,6 +370,7 @@ const Registry &Registry::get() {
     registerScatter(table);
     registerSelection(table);
     registerRecurrent(table);
+    registerStateSpace(table);
     registerSampling(table);
     registerFourier(table);
     registerConversion(table);

@@ -324,6 +324,7 @@ void registerSequence(Registry &registry);
 void registerScatter(Registry &registry);
 void registerSelection(Registry &registry);
 void registerRecurrent(Registry &registry);
+void registerStateSpace(Registry &registry);
 void registerSampling(Registry &registry);
 void registerFourier(Registry &registry);
 void registerConversion(Registry &registry);

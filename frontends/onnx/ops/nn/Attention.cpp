@@ -142,9 +142,10 @@ FailureOr<Value> importScores(Node &node, const AttentionSizes &sizes,
 LogicalResult importAttention(Node &node) {
   if (failed(node.requireFloat(0)))
     return failure();
-  if (node.hasAttr("softmax_precision") &&
-      node.intAttr("softmax_precision", 1) != onnx::TensorProto::FLOAT)
-    return node.unsupported("softmax_precision");
+  // The softmax has at least the precision of fp32.
+  if (node.intAttr("softmax_precision", 1) == onnx::TensorProto::DOUBLE &&
+      !node.type(0).getElementType().isF64())
+    return node.unsupported("softmax_precision of double");
   bool flat = node.rank(0) == 3;
   int64_t queryHeads = node.intAttr("q_num_heads", 0);
   int64_t keyHeads = node.intAttr("kv_num_heads", 0);

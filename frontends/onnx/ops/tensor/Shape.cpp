@@ -239,12 +239,12 @@ static LogicalResult importSpaceToDepth(Node &node) {
   if (s.size() != 4 || block < 1 || s[2] % block || s[3] % block)
     return node.malformed("block size " + Twine(block) + " for shape " +
                           shapeText(s));
-  if (node.stringAttr("mode", "DCR") != "DCR")
-    return node.unsupported("mode CRD");
   Value split = node.reshape(
       node.in(0), {s[0], s[1], s[2] / block, block, s[3] / block, block});
+  bool depthFirst = node.stringAttr("mode", "DCR") == "DCR";
+  Shape order = depthFirst ? Shape{0, 3, 5, 1, 2, 4} : Shape{0, 1, 3, 5, 2, 4};
   return node.result(
-      node.reshape(node.transpose(split, {0, 3, 5, 1, 2, 4}),
+      node.reshape(node.transpose(split, order),
                    {s[0], s[1] * block * block, s[2] / block, s[3] / block}));
 }
 
