@@ -127,6 +127,8 @@ void ingot::buildFusionPipeline(OpPassManager &manager,
                                 const PipelineOptions &options,
                                 const Target &target) {
   manager.addNestedPass<func::FuncOp>(createSimplify());
+  // What follows treats the body of a loop as it treats other functions.
+  manager.addPass(createOutlineLoops());
   // While a cross entropy is one op, after simplification, which leaves no
   // trace of how the loss and its gradient were written.
   if (options.level > 0 && options.lossChunks > 1) {

@@ -122,10 +122,17 @@ def BufferOp : Exec_Op<"buffer", [Pure]> {
     A `shard` is memory whose size depends on the number of ranks: it contains only the rank's elements, or payloads
     of all ranks. `offset` in the table of `ingot_shards` has the address that the tensor's first element has or would
     have.
+
+    Within `exec.repeat`, `strides` has for each of the loops around the buffer, the outermost first, the bytes from
+    its place in one iteration to that in the next; those that are left out are 0.
   }];
-  let arguments = (ins Exec_SpaceAttr:$space, I64Attr:$offset);
+  let arguments = (ins Exec_SpaceAttr:$space, I64Attr:$offset,
+                       OptionalAttr<DenseI64ArrayAttr>:$strides);
   let results = (outs Exec_Buffer:$result);
-  let assemblyFormat = "$space $offset attr-dict `:` type($result)";
+  let assemblyFormat = "$space $offset (`by` $strides^)? attr-dict `:` type($result)";
+  let builders = [OpBuilder<(ins "::mlir::Type":$type, "::ingot::exec::Space":$space, "int64_t":$offset), [{
+      build($_builder, $_state, type, space, offset, ::mlir::DenseI64ArrayAttr());
+    }]>];
   let hasVerifier = 1;
 }
 
@@ -181,7 +188,8 @@ def StepOp : Exec_Op<"step", [Symbol, IsolatedFromAbove, SingleBlock, NoTerminat
   let description = [{
     The operations are executed in order. `arena_bytes` is the size of the arena; `staging_bytes` is the size of the
     blocks through which inputs are copied to a GPU, which are part of the workspace. `live` lists the contents of the
-    arena at the peak, `intervals` all intervals of the arena.
+    arena at the peak, `intervals` all intervals of the arena. Calls within `exec.repeat` are executed several times,
+    and count once where calls are numbered.
 
     ```mlir
     exec.step @forward attributes {arena_bytes = 128 : i64, inputs = [#exec.value<name = "x", ...>], outputs = [...]} {
@@ -202,6 +210,26 @@ def StepOp : Exec_Op<"step", [Symbol, IsolatedFromAbove, SingleBlock, NoTerminat
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
   let hasVerifier = 1;
   let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "int64_t":$arena_bytes)>];
+}
+
+def RepeatOp : Exec_Op<"repeat", [SingleBlock, NoTerminator, NoRegionArguments]> {
+  let summary = "executes calls a known number of times";
+  let description = [{
+    The calls of the body are executed in order, `count` times. Its buffers move by their strides from one iteration
+    to the next.
+
+    ```mlir
+    exec.repeat 16 {
+      %x = exec.buffer arena 0 by [32] : memref<8xf32>
+      %sum = exec.buffer arena 512 : memref<8xf32>
+      exec.launch @kernel_0(%x, %sum) -> (%sum) {flops = 8 : i64} : memref<8xf32>, memref<8xf32> -> memref<8xf32>
+    }
+    ```
+  }];
+  let arguments = (ins ConfinedAttr<I64Attr, [IntPositive]>:$count);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$count attr-dict-with-keyword $body";
+  let builders = [OpBuilder<(ins "int64_t":$count)>];
 }
 
 def KernelOp : Exec_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBlock]> {

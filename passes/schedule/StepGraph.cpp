@@ -77,6 +77,16 @@ static bool isReadPointwise(FusionOp fusion, unsigned operand,
   return true;
 }
 
+/// Returns whether a result of the body of a loop is one of its arguments, and
+/// an output: it is copied before anything overwrites it.
+bool StepGraph::isCopiedFirst(OpOperand &result) const {
+  unsigned index = result.getOperandNumber();
+  FlatSymbolRefAttr state = signature.resultState(index);
+  return signature.getFunction().getResultAttr(index, kSlotAttr) &&
+         !currentOf.contains(state) &&
+         isa<BlockArgument>(resolveViews(result.get()));
+}
+
 /// Returns true if `newValue` may overwrite `oldValue`, the current value of a
 /// state.
 bool StepGraph::canReplace(BlockArgument oldValue, Value newValue) const {
@@ -95,7 +105,7 @@ bool StepGraph::canReplace(BlockArgument oldValue, Value newValue) const {
       can &= use.get().getType() == oldValue.getType() && fusion &&
              isReadPointwise(fusion, use.getOperandNumber(),
                              cast<OpResult>(newValue).getResultNumber());
-    } else {
+    } else if (use.getOwner() != signature.getReturn() || !isCopiedFirst(use)) {
       can &= position.lookup(use.getOwner()) < position.lookup(writer);
     }
   });
@@ -119,6 +129,10 @@ void StepGraph::findStates() {
     BlockArgument current = currentOf.lookup(state);
     if (value == current)
       continue;
+    if (isCopiedFirst(result)) {
+      firstCopies.push_back(result.getOperandNumber());
+      continue;
+    }
     // If there is no argument, nothing reads the old value.
     bool inPlace = current ? canReplace(current, value)
                            : value.getDefiningOp() && !inState.contains(value);
@@ -141,6 +155,18 @@ static bool haveSameElements(Value a, Value b) {
 
 /// The results that may reuse the memory of an operand whose lifetime ends.
 void StepGraph::findInPlace(Node &node) const {
+  // The memory that carries a value is that of the result.
+  if (auto loop = dyn_cast<RepeatOp>(node.op))
+    for (auto [operand, result] :
+         llvm::zip_equal(loop.getInitial(), loop.getFinals())) {
+      std::optional<unsigned> from = getBuffer(operand), to = getBuffer(result);
+      unsigned names = llvm::count_if(loop.getOperands(), [&](Value other) {
+        return getBuffer(other) == from;
+      });
+      if (from && to && !buffers[*from].isKept && buffers[*from].bucket < 0 &&
+          buffers[*to].bucket < 0 && names == 1)
+        node.inPlace.push_back({*to, *from});
+    }
   auto fusion = dyn_cast<FusionOp>(node.op);
   if (!fusion)
     return;
@@ -189,7 +215,10 @@ void StepGraph::addNodes(const Target &target) {
     nodeOf[&op] = index;
     Node &node = nodes.emplace_back();
     node.op = &op;
-    node.scratchBytes = target.getScratchBytes(&op);
+    auto loop = dyn_cast<RepeatOp>(op);
+    node.scratchBytes =
+        loop ? StepGraph(Signature(findBody(loop)), target).getArenaBytes()
+             : target.getScratchBytes(&op);
     for (Value result : op.getResults())
       if (!inState.contains(result)) {
         add(result, index);
@@ -210,6 +239,8 @@ void StepGraph::addNodes(const Target &target) {
     std::optional<unsigned> buffer = getBuffer(result.get());
     if (buffer)
       buffers[*buffer].isKept = true;
+    if (llvm::is_contained(copiedStates, index) && isInCircle(index))
+      ownOutputs.push_back({index, byteSize(tensorType(result.get()))});
     if (signature.resultState(index) ||
         (buffer && buffers[*buffer].writer >= 0 &&
          outputs.insert(*buffer).second))
@@ -220,6 +251,28 @@ void StepGraph::addNodes(const Target &target) {
     findParts(i);
   for (Node &node : nodes)
     findInPlace(node);
+}
+
+/// Returns whether the copy of a result to its state belongs to several that
+/// are in a circle: each reads what the next one overwrites.
+bool StepGraph::isInCircle(unsigned index) const {
+  unsigned current = index;
+  for (size_t i = 0; i < copiedStates.size(); ++i) {
+    FlatSymbolRefAttr from =
+        getState(signature.getReturn()->getOperand(current));
+    const unsigned *next =
+        from ? llvm::find_if(copiedStates,
+                             [&](unsigned other) {
+                               return signature.resultState(other) == from;
+                             })
+             : copiedStates.end();
+    if (next == copiedStates.end())
+      return false;
+    current = *next;
+    if (current == index)
+      return true;
+  }
+  return false;
 }
 
 /// Places the parts of a bucket in its memory, where possible.

@@ -67,7 +67,8 @@ public:
   };
 
   /// A result of the function that needs memory of its own at the end: an
-  /// input, a state, or another output.
+  /// input, a state, or another output; and the old value of a state, where
+  /// states change places.
   struct OwnOutput {
     unsigned result;
     int64_t bytes;
@@ -101,6 +102,8 @@ public:
   /// Returns the new values of states that are not written in place, by result
   /// number.
   llvm::ArrayRef<unsigned> getCopiedStates() const { return copiedStates; }
+  /// Returns the results that are copied to their places before all nodes.
+  llvm::ArrayRef<unsigned> getFirstCopies() const { return firstCopies; }
   unsigned getStatesInPlace() const { return statesInPlace; }
   llvm::ArrayRef<OwnOutput> getOwnOutputs() const { return ownOutputs; }
 
@@ -148,6 +151,8 @@ private:
   void addNodes(const Target &target);
   void addDependences(mlir::Value value, unsigned reader);
   void addStateOrder();
+  bool isCopiedFirst(mlir::OpOperand &result) const;
+  bool isInCircle(unsigned index) const;
   void findInPlace(Node &node) const;
   void findParts(unsigned index);
 
@@ -159,7 +164,7 @@ private:
   llvm::DenseMap<mlir::Value, mlir::FlatSymbolRefAttr> inState;
   /// The argument that carries each state.
   llvm::DenseMap<mlir::Attribute, mlir::BlockArgument> currentOf;
-  llvm::SmallVector<unsigned> copiedStates;
+  llvm::SmallVector<unsigned> copiedStates, firstCopies;
   llvm::SmallVector<OwnOutput> ownOutputs;
   unsigned statesInPlace = 0;
   llvm::SmallVector<Node, 0> nodes;

@@ -180,6 +180,10 @@ ingot::parseCompilerOptions(int argc, const char *const *argv) {
   app.add_flag("--untie", options.import.untie,
                "split parameters that PyTorch's exporter merged because they "
                "started equal");
+  app.add_option("--loops", options.import.loops,
+                 "loops of ONNX, and recurrent layers: rolled (compiled once "
+                 "for all iterations), unrolled, or auto, by their size")
+      ->check(CLI::IsMember({"auto", "rolled", "unrolled"}));
   for (PipelineOption *option : options.pipeline->all)
     addPipelineOption(app, option);
   app.add_flag("--allow-unmatched", options.allowUnmatched,
@@ -253,8 +257,10 @@ ingot::parseCompilerOptions(int argc, const char *const *argv) {
     throw usageError("--target", "the emulator runs tests, not trainers",
                      "choose cpu or cuda");
   // Nothing is merged or fused in a graph that others read.
-  if (options.emit == "onnx")
+  if (options.emit == "onnx") {
     options.pipeline->level = 0;
+    options.import.loops = "unrolled";
+  }
   if (llvm::Error error = options.pipeline->check())
     throwUserError(std::move(error));
   registerIngotTargets();
@@ -348,6 +354,8 @@ std::string ingot::printPipeline(const CompilerOptions &options) {
     words.push_back("--freeze=" + import.freeze);
   if (import.untie)
     words.push_back("--untie");
+  if (import.loops != "auto")
+    words.push_back("--loops=" + import.loops);
   words.push_back((options.emit == "onnx"   ? "--ingot-standard="
                    : options.emit == "mlir" ? "--ingot-graph="
                                             : "--ingot-steps=") +

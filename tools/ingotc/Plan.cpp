@@ -27,7 +27,7 @@ public:
   }
 
   void play(exec::StepOp step) {
-    for (auto call : step.getBody().front().getOps<exec::AbiCall>())
+    exec::forEachCall(step, [&](exec::AbiCall call, int64_t times) {
       switch (call.getAbiEntry().phase) {
       case abi::Phase::Start:
         begin(cast<exec::CallOp>(call));
@@ -36,8 +36,9 @@ public:
         finish(cast<exec::CallOp>(call).getDesc().getInteger("number"));
         break;
       case abi::Phase::None:
-        compute(call);
+        compute(call, static_cast<double>(times));
       }
+    });
   }
 
   bool isAnythingUnderWay() const { return !ends.empty(); }
@@ -85,7 +86,7 @@ private:
     now += wait;
   }
 
-  void compute(exec::AbiCall call) {
+  void compute(exec::AbiCall call, double times) {
     auto bound = call->getAttrOfType<FloatAttr>(exec::kBoundAttr);
     if (!bound)
       return;
@@ -94,8 +95,8 @@ private:
     if (call.getDescriptor(/*index=*/0).getInteger("shard_of") != 0)
       seconds = launchSeconds + std::max(0.0, seconds - launchSeconds) /
                                     static_cast<double>(plan.ranks);
-    now += seconds * scale;
-    plan.computeSeconds += seconds * scale;
+    now += times * seconds * scale;
+    plan.computeSeconds += times * seconds * scale;
   }
 
   const Cluster &cluster;

@@ -34,6 +34,7 @@ def Ingot_Dialect : Dialect {
     | `ingot.name = "x"` | argument, result | the name of an input or output |
     | `ingot.gradient = @w` | result | the gradient of the loss by the parameter |
     | `ingot.classes = 10 : i64` | argument | the number of classes that labels refer to |
+    | `ingot.slot = @carried0` | argument, result | of the body of an `ingot.repeat`: the memory of the loop that it is in |
     | `ingot.kind = "data"` | argument | `data`, `labels`, `hyper` or `valid` (docs/manifest.md), or `cotangent`: the cotangent of the loss, from which an imported backward pass starts |
   }];
   let hasConstantMaterializer = 1;

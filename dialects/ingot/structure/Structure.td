@@ -228,7 +228,7 @@ def FusionOp : Ingot_Op<"fusion", [IsolatedFromAbove, Pure,
 }
 
 def YieldOp : Ingot_Op<"yield", [Pure, Terminator, ReturnLike]> {
-  let summary = "returns the results of a fusion, or of the kernel made from it";
+  let summary = "returns the results of a fusion, of the kernel made from it, or of an iteration";
   let arguments = (ins Variadic<Ingot_Tensor>:$values);
   let assemblyFormat = "($values^ `:` type($values))? attr-dict";
   let builders = [OpBuilder<(ins), "build($_builder, $_state, ::mlir::ValueRange());">];

@@ -25,7 +25,7 @@ public:
       : model(machine), cache(machine.cacheBytes) {}
 
   void play(exec::StepOp step) {
-    for (auto call : step.getBody().front().getOps<exec::AbiCall>())
+    exec::forEachCall(step, [&](exec::AbiCall call, int64_t times) {
       switch (call.getAbiEntry().phase) {
       case abi::Phase::Start:
         begin(call);
@@ -34,8 +34,9 @@ public:
         now = std::max(now, linkFree);
         break;
       case abi::Phase::None:
-        run(call);
+        run(call, static_cast<double>(times));
       }
+    });
   }
 
   Timeline take() {
@@ -51,7 +52,8 @@ private:
   /// Returns where a buffer is, with the spaces one after the other.
   static Place findPlace(Value buffer);
   void begin(exec::AbiCall call);
-  void run(exec::AbiCall call);
+  /// Plays a call, of a loop all of its calls at once.
+  void run(exec::AbiCall call, double times);
   NodeTime getTime(exec::AbiCall call, Traffic &traffic);
   NodeTime launch(exec::LaunchGridOp call, Traffic &traffic);
   /// Returns what a call moves that reads and writes its buffers once.
@@ -222,9 +224,13 @@ Node &Player::add(exec::AbiCall call) {
   return node;
 }
 
-void Player::run(exec::AbiCall call) {
+void Player::run(exec::AbiCall call, double times) {
   Traffic traffic;
   NodeTime time = getTime(call, traffic);
+  time.seconds *= times;
+  time.flops *= times;
+  traffic.memory *= times;
+  traffic.cache *= times;
   Node &node = add(call);
   node.start = now;
   node.time = time;

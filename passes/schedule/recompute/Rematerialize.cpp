@@ -215,7 +215,7 @@ private:
     for (auto [i, node] : llvm::enumerate(nodes)) {
       stepSeconds += estimateCost(node.op, machine).seconds;
       if (i > *cut || node.writesState || !isPure(node.op) ||
-          isa<BucketEnd>(node.op))
+          isa<BucketEnd, RepeatOp>(node.op))
         continue;
       for (unsigned buffer : node.writes) {
         recipes[buffer] = findRecipe(graph, buffer, *cut, machine);

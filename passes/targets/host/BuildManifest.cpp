@@ -102,8 +102,9 @@ static json::Array describeOutputs(exec::AbiCall call) {
     auto buffer = effect.getValue()
                       ? effect.getValue().getDefiningOp<exec::BufferOp>()
                       : exec::BufferOp();
+    // One slice of a stack is no value by itself.
     if (!buffer || buffer.getSpace() == exec::Space::Shard ||
-        !isa<MemoryEffects::Write>(effect.getEffect()) ||
+        buffer.getStrides() || !isa<MemoryEffects::Write>(effect.getEffect()) ||
         !call.writesWhole(buffer))
       continue;
     auto type = cast<MemRefType>(buffer.getType());
@@ -142,7 +143,8 @@ static std::optional<json::Array> describeStateWrites(exec::AbiCall call) {
     auto buffer = effect.getValue()
                       ? effect.getValue().getDefiningOp<exec::BufferOp>()
                       : exec::BufferOp();
-    if (!buffer)
+    if (!buffer ||
+        (buffer.getSpace() == exec::Space::State && buffer.getStrides()))
       return std::nullopt;
     if (buffer.getSpace() != exec::Space::State)
       continue;
@@ -158,11 +160,8 @@ static std::optional<json::Array> describeStateWrites(exec::AbiCall call) {
 /// Describes the kernels of a step in the order of their descriptors' indices.
 static json::Array describeCalls(exec::StepOp step) {
   json::Array kernels;
-  for (Operation &op : step.getBody().front()) {
-    auto call = dyn_cast<exec::AbiCall>(op);
-    if (!call)
-      continue;
-    SmallVector<std::string> nodes = nodeNames(op.getLoc());
+  exec::forEachCall(step, [&](exec::AbiCall call, int64_t times) {
+    SmallVector<std::string> nodes = nodeNames(call->getLoc());
     json::Array names;
     for (const std::string &name : nodes)
       names.push_back(name);
@@ -175,19 +174,21 @@ static json::Array describeCalls(exec::StepOp step) {
                         {"outputs", describeOutputs(call)},
                         {"bytes", call.getCallBytes()},
                         {"flops", call.getCallFlops()}};
+    if (times != 1)
+      kernel["times"] = times;
     if (auto writes = describeStateWrites(call))
       kernel["state_writes"] = std::move(*writes);
-    if (auto bound = op.getAttrOfType<FloatAttr>(exec::kBoundAttr))
+    if (auto bound = call->getAttrOfType<FloatAttr>(exec::kBoundAttr))
       kernel["bound_us"] = bound.getValueAsDouble() * 1e6;
-    auto part = op.getAttrOfType<StringAttr>(exec::kPartAttr);
+    auto part = call->getAttrOfType<StringAttr>(exec::kPartAttr);
     if (kind == "collective")
       kernel["part"] = "communication";
     else if (part)
       kernel["part"] = part.getValue();
-    if (auto gradients = op.getAttrOfType<ArrayAttr>(exec::kGradientsAttr))
+    if (auto gradients = call->getAttrOfType<ArrayAttr>(exec::kGradientsAttr))
       kernel["gradients"] = describeGradients(gradients);
     kernels.push_back(std::move(kernel));
-  }
+  });
   return kernels;
 }
 

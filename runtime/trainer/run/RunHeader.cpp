@@ -49,8 +49,8 @@ StepCost ingot::runtime::getStepCost(const Manifest &manifest, size_t variant,
     const FunctionSpec *function = manifest.findFunction(name, variant);
     if (!function)
       return;
-    auto count = static_cast<double>(times);
     for (const KernelSpec &kernel : function->kernels) {
+      double count = static_cast<double>(times) * kernel.times;
       cost.flops += count * static_cast<double>(kernel.flops);
       cost.boundMs += count * kernel.boundMicroseconds * 1e-3;
     }

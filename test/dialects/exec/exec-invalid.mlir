@@ -310,3 +310,29 @@ module attributes {exec.arena = 1 : i64} {}
 func.func @offset() attributes {exec.offset = 0 : i64} {
   return
 }
+
+// -----
+
+exec.step @strides attributes {arena_bytes = 4096 : i64} {
+  exec.repeat 4 {
+    // expected-error @+1 {{has 2 strides in 1 loops}}
+    %x = exec.buffer arena 0 by [64, 64] : memref<8xf32>
+  }
+}
+
+// -----
+
+exec.step @alignment attributes {arena_bytes = 4096 : i64} {
+  exec.repeat 4 {
+    // expected-error @+1 {{strides must be multiples of 64, got 32}}
+    %x = exec.buffer arena 0 by [32] : memref<8xf32>
+  }
+}
+
+// -----
+
+exec.step @count attributes {arena_bytes = 4096 : i64} {
+  // expected-error @+1 {{attribute 'count' failed to satisfy constraint}}
+  exec.repeat 0 {
+  }
+}

@@ -81,3 +81,19 @@ exec.step @step attributes {arena_bytes = 4096 : i64} {
   // CHECK: "test.descriptor"() {desc = #exec.desc<ingot_shard_desc <elements = 8, type = bf16, shard_first = 32, shard_of = 96>>}
   "test.descriptor"() {desc = #exec.desc<ingot_shard_desc <elements = 8, type = bf16, shard_first = 32, shard_of = 96>>} : () -> ()
 }
+
+// CHECK-LABEL: exec.step @loops
+// CHECK: exec.repeat 4 {
+// CHECK-NEXT: %[[X:.*]] = exec.buffer arena 768 by [-256] : memref<8xf32>
+// CHECK-NEXT: exec.repeat 2 {
+// CHECK-NEXT: %[[Y:.*]] = exec.buffer arena 0 by [128, 64] : memref<8xf32>
+exec.step @loops attributes {arena_bytes = 4096 : i64} {
+  exec.repeat 4 {
+    %x = exec.buffer arena 768 by [-256] : memref<8xf32>
+    exec.repeat 2 {
+      %y = exec.buffer arena 0 by [128, 64] : memref<8xf32>
+      exec.launch @scale(%y) -> (%y) {flops = 8 : i64} : memref<8xf32> -> memref<8xf32>
+    }
+    exec.launch @scale(%x) -> (%x) {flops = 8 : i64} : memref<8xf32> -> memref<8xf32>
+  }
+}
