@@ -3,8 +3,8 @@
 #include "runtime/trainer/run/RunHeader.h"
 
 #include "runtime/core/File.h"
+#include "runtime/core/commandline/ConfigFile.h"
 #include "runtime/core/text/Text.h"
-#include "runtime/trainer/options/ConfigFile.h"
 
 #include <ctime>
 #include <fmt/format.h>

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef INGOT_RUNTIME_TRAINER_OPTIONS_OPTIONCHECKS_H
-#define INGOT_RUNTIME_TRAINER_OPTIONS_OPTIONCHECKS_H
+#ifndef INGOT_RUNTIME_CORE_COMMANDLINE_OPTIONCHECKS_H
+#define INGOT_RUNTIME_CORE_COMMANDLINE_OPTIONCHECKS_H
 
 #include <CLI/CLI.hpp>
 #include <charconv>
@@ -90,4 +90,4 @@ inline CLI::Validator isConfigurationFile() {
 
 } // namespace ingot::runtime
 
-#endif // INGOT_RUNTIME_TRAINER_OPTIONS_OPTIONCHECKS_H
+#endif // INGOT_RUNTIME_CORE_COMMANDLINE_OPTIONCHECKS_H

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "runtime/trainer/options/ConfigFile.h"
+#include "runtime/core/commandline/ConfigFile.h"
 
-#include "runtime/trainer/options/OptionChecks.h"
+#include "runtime/core/commandline/OptionChecks.h"
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <memory>
 #include <set>
 #include <sstream>
 
@@ -76,6 +77,39 @@ ConfigReader::from_config(std::istream &input) const {
     throw wrongLine(number, "the file ends within an array");
   std::istringstream clean(text);
   return CLI::ConfigTOML::from_config(clean);
+}
+
+void ingot::runtime::addConfigOptions(CLI::App &app, bool &printConfig,
+                                      const std::string &group) {
+  app.set_config("--config", "",
+                 "Read options from this file, a line of NAME = VALUE each; "
+                 "those on the command line win")
+      ->type_name("FILE.toml")
+      ->check(isConfigurationFile())
+      ->group(group);
+  app.config_formatter(std::make_shared<ConfigReader>());
+  app.allow_config_extras(CLI::config_extras_mode::error);
+  app.add_flag("--print-config", printConfig,
+               "Print all options and exit; --config reads what is printed")
+      ->disable_flag_override()
+      ->configurable(false)
+      ->group(group);
+}
+
+std::optional<Error>
+ingot::runtime::explainConfigError(const CLI::ParseError &error) {
+  std::string text = error.what();
+  constexpr std::string_view unknown = "INI was not able to parse ";
+  if (text.starts_with(unknown))
+    return usageError("--config",
+                      "unknown option '" + text.substr(unknown.size()) + "'",
+                      "--help lists the options");
+  if (dynamic_cast<const CLI::ConfigError *>(&error) ||
+      dynamic_cast<const CLI::FileError *>(&error))
+    return usageError(
+        "--config", text,
+        "a line is NAME = VALUE; --print-config shows an example");
+  return std::nullopt;
 }
 
 /// Whether all options are given without which this one is an error.

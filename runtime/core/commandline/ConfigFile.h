@@ -5,11 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef INGOT_RUNTIME_TRAINER_OPTIONS_CONFIGFILE_H
-#define INGOT_RUNTIME_TRAINER_OPTIONS_CONFIGFILE_H
+#ifndef INGOT_RUNTIME_CORE_COMMANDLINE_CONFIGFILE_H
+#define INGOT_RUNTIME_CORE_COMMANDLINE_CONFIGFILE_H
+
+#include "runtime/core/Error.h"
 
 #include <CLI/CLI.hpp>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +26,13 @@ public:
   std::vector<CLI::ConfigItem> from_config(std::istream &input) const override;
 };
 
+/// Adds --config, and --print-config, which sets the flag.
+void addConfigOptions(CLI::App &app, bool &printConfig,
+                      const std::string &group);
+
+/// Returns what is wrong with the file of --config; nothing for other errors.
+std::optional<Error> explainConfigError(const CLI::ParseError &error);
+
 /// The values of options by their names without dashes, several for a list.
 using Configuration = std::map<std::string, std::vector<std::string>>;
 
@@ -35,4 +45,4 @@ std::string formatConfiguration(const Configuration &values);
 
 } // namespace ingot::runtime
 
-#endif // INGOT_RUNTIME_TRAINER_OPTIONS_CONFIGFILE_H
+#endif // INGOT_RUNTIME_CORE_COMMANDLINE_CONFIGFILE_H
