@@ -57,11 +57,15 @@ def RowSplit : OpInterface<"RowSplit"> {
     along the first dimension. Ops that compute each element from elements of operands at known indices (`ScalarBody`,
     `getReadDims`) need not implement it.
   }];
-  let methods = [InterfaceMethod<[{
+  let methods = [
+    InterfaceMethod<[{
       Returns the result of one chunk. `isCut` tells which values are split into chunks already.
     }],
     "::ingot::RowParts", "splitRows",
-    (ins "::llvm::function_ref<bool(::mlir::Value)>":$isCut)>];
+    (ins "::llvm::function_ref<bool(::mlir::Value)>":$isCut)>,
+    InterfaceMethod<
+      "Adapts the attributes of a copy of the op to chunks of that many rows.",
+      "void", "setRows", (ins "int64_t":$rows), "", "(void)rows;">];
 }
 
 def ElementFunction : OpInterface<"ElementFunction"> {

@@ -76,7 +76,8 @@ def TransposeOp : Ingot_ShapeOp<"transpose",
 }
 
 def SliceOp : Ingot_ShapeOp<"slice",
-    [DeclareOpInterfaceMethods<MovesElements>, DeclareOpInterfaceMethods<Permutable, ["permute"]>,
+    [DeclareOpInterfaceMethods<MovesElements>, DeclareOpInterfaceMethods<RowSplit, ["setRows"]>,
+     DeclareOpInterfaceMethods<Permutable, ["permute"]>,
      DeclareOpInterfaceMethods<Differentiable>,
      DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
   let summary = "elements starts[i], starts[i] + strides[i], ... below limits[i]";
@@ -92,7 +93,7 @@ def SliceOp : Ingot_ShapeOp<"slice",
 }
 
 def PadOp : Ingot_ShapeOp<"pad",
-    [DeclareOpInterfaceMethods<Permutable, ["permute"]>,
+    [DeclareOpInterfaceMethods<RowSplit>, DeclareOpInterfaceMethods<Permutable, ["permute"]>,
      DeclareOpInterfaceMethods<Differentiable>,
      DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
   let summary = "surrounds the operand with `value`";
