@@ -243,6 +243,20 @@ def save_fails(ingot):
     check(not list(save.glob("step-*")) and not (save / "latest").exists(), f"left {list(save.iterdir())}")
 
 
+@case("zero-best")
+def best(ingot):
+    """The ranks agree on which checkpoint is the best, also where the last one is."""
+    g = golden("mlp")
+    trainer = compile_for(ingot, g, "adamw", 2, "--zero", "1")
+    save = ingot.path("save")
+    flags = ["--data", g.data, "--eval-data", g.data, "--steps", "20", "--eval-every", "5", "--best", "eval_loss"]
+    _, evaluations = run_ranks(ingot, 2, trainer, *flags, "--save", save, "--save-every", "4", "--ema", "0.5")
+    step = min(evaluations, key=lambda row: row["eval_loss"])["step"]
+    check((save / "best").read_text().startswith(f"step-{step}\n"), f"{step} is the best of {evaluations}")
+    check((save / "latest").read_text().startswith("step-20\n"), "the last step is not there")
+    check(all(list(save.glob(f"step-{at}/shard-*")) for at in (step, 20)), f"{sorted(save.iterdir())}")
+
+
 @case("zero-batch-norm")
 def batch_norm(ingot):
     """Normalization over ranks: what one rank does with the whole batch, with shards or without."""
