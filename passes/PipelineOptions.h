@@ -64,12 +64,12 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
   Setting<std::string> precision{
       *this, "precision",
       "precision of contractions: fp32, bf16, fp16 with loss scaling, or fp8, "
-      "which rounds what matmuls in bf16 read to 8 bits, as GPUs do",
+      "in which matmuls read 8 bits: in memory on GPUs, as roundings on CPUs",
       "fp32", oneOf(kTrainerPrecisions)};
   Setting<std::string> fp8Scaling{
       *this, "fp8-scaling",
       "scales of fp8: current (of each tensor, in each step), delayed (of the "
-      "last 16 steps) or block (of 128 elements)",
+      "last 16 steps), block (of 128 elements) or mx (of 32 elements)",
       "current", oneOf(kFloat8Scalings)};
   Setting<std::string> keepFp32{
       *this, "keep-fp32", "ONNX nodes that stay in fp32 (regular expression)"};

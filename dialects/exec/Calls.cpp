@@ -105,6 +105,10 @@ static void printMatmulFields(OpAsmPrinter &printer, Operation *,
 static std::string nameOf(Type element) {
   if (element.isBF16())
     return "bf16";
+  if (isa<Float8E4M3FNType>(element))
+    return "f8e4m3";
+  if (isa<Float8E5M2Type>(element))
+    return "f8e5m2";
   unsigned bits = element.getIntOrFloatBitWidth();
   return (isa<FloatType>(element)       ? "f"
           : element.isUnsignedInteger() ? "u"

@@ -328,20 +328,22 @@ def MatmulEpilogueOp : Exec_MatmulOp<"matmul_epilogue"> {
   let description = [{
     The call writes lhs x rhs to the output number `product`. As parts of it are complete, the kernel, of kind
     `epilogue`, computes the outputs from them: it takes the matmul's result, then the inputs. Without a kernel, the
-    matmul's result is the output. `desc` describes the matmul.
+    matmul's result is the output. `desc` describes the matmul. Operands of 8-bit floats have `scales`, those of lhs
+    first.
 
     `library` is for GPUs (`exec.matmul_epilogue_grid`), and so is the kernel `extra`, which computes the extra output
     from operands of the call and from outputs, as `extra_inputs`. The table consists of the matmul's result, the
     inputs, the outputs, the extra inputs and the extra output: the numbers of `library` are positions in it.
   }];
-  let arguments = (ins Exec_Buffer:$lhs, Exec_Buffer:$rhs, OptionalAttr<FlatSymbolRefAttr>:$kernel,
+  let arguments = (ins Exec_Buffer:$lhs, Exec_Buffer:$rhs, Variadic<Exec_Buffer>:$scales,
+                       OptionalAttr<FlatSymbolRefAttr>:$kernel,
                        Variadic<Exec_Buffer>:$inputs, Variadic<Exec_Buffer>:$outputs,
                        OptionalAttr<FlatSymbolRefAttr>:$extra, Variadic<Exec_Buffer>:$extra_inputs,
                        Optional<Exec_Buffer>:$extra_output,
                        I64Attr:$product, Optional<Exec_Scratch>:$scratch,
                        Exec_DescAttr:$desc, I64Attr:$flops, OptionalAttr<Exec_LibraryEpilogueAttr>:$library);
   let assemblyFormat = [{
-    $lhs `,` $rhs custom<MatmulFields>($desc) (`finish` $kernel^)?
+    $lhs `,` $rhs (`scales` `(` $scales^ `)`)? custom<MatmulFields>($desc) (`finish` $kernel^)?
     `(` $inputs `)` `->` `(` $outputs `)` (`extra` $extra^ `(` $extra_inputs `)` `->` $extra_output)?
     (`scratch` $scratch^)? attr-dict `:` type(operands)
   }];
@@ -354,7 +356,8 @@ def MatmulEpilogueGridOp : Exec_MatmulOp<"matmul_epilogue_grid"> {
     the library's epilogue, which computes the same. Where an extra output is computed in two launches, the first
     writes `partials`, which are before it in the table, and the second reads them.
   }];
-  let arguments = (ins Exec_Buffer:$lhs, Exec_Buffer:$rhs, OptionalAttr<Exec_GridAttr>:$kernel,
+  let arguments = (ins Exec_Buffer:$lhs, Exec_Buffer:$rhs, Variadic<Exec_Buffer>:$scales,
+                       OptionalAttr<Exec_GridAttr>:$kernel,
                        Variadic<Exec_Buffer>:$inputs, Variadic<Exec_Buffer>:$outputs,
                        OptionalAttr<TypedArrayAttrBase<Exec_GridAttr, "launches">>:$extra,
                        Variadic<Exec_Buffer>:$extra_inputs, Variadic<Exec_Buffer>:$partials,
@@ -362,7 +365,7 @@ def MatmulEpilogueGridOp : Exec_MatmulOp<"matmul_epilogue_grid"> {
                        I64Attr:$product, Optional<Exec_Scratch>:$scratch,
                        Exec_DescAttr:$desc, I64Attr:$flops, OptionalAttr<Exec_LibraryEpilogueAttr>:$library);
   let assemblyFormat = [{
-    $lhs `,` $rhs custom<MatmulFields>($desc) (`finish` $kernel^)?
+    $lhs `,` $rhs (`scales` `(` $scales^ `)`)? custom<MatmulFields>($desc) (`finish` $kernel^)?
     `(` $inputs `)` `->` `(` $outputs `)` (`extra` $extra^ `(` $extra_inputs `)` `->` $extra_output
       `partials` `(` $partials `)`)?
     (`scratch` $scratch^)? attr-dict `:` type(operands)

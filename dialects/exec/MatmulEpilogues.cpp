@@ -13,7 +13,8 @@ using namespace ingot::exec;
 /// those of kernels for the extra output.
 template <typename Op> static SmallVector<Value> epilogueTable(Op op) {
   SmallVector<Value> table = {op.getProductBuffer()};
-  llvm::append_range(table, op->getOperands().drop_front(2));
+  llvm::append_range(table,
+                     op->getOperands().drop_front(2 + op.getScales().size()));
   if (op.getScratch())
     table.pop_back();
   return table;
@@ -31,6 +32,8 @@ template <typename Op> static LogicalResult verifyMatmul(Op op) {
            << op.getProduct() << " of " << op.getOutputs().size();
   if (op.getDesc().getType() != &abi::structOf<ingot_matmul_desc>)
     return op.emitOpError("must have a descriptor of type ingot_matmul_desc");
+  if (!op.getScales().empty() && op.getScales().size() != 2)
+    return op.emitOpError("has the scales of one operand");
   if (failed(verifyBuffers(op, *abi::findEntry("ingot_matmul"),
                            op.getDesc().getDescriptor(), op.getBuffers())))
     return failure();
@@ -56,14 +59,15 @@ template <typename Op> static LogicalResult verifyMatmul(Op op) {
 /// where it was computed, as a library without an extra kernel does.
 template <typename Op> static int64_t countEpilogueBytes(Op op) {
   int64_t bytes = bufferBytes({op.getLhs(), op.getRhs()}) +
-                  bufferBytes(op.getInputs()) + bufferBytes(op.getOutputs());
+                  bufferBytes(op.getScales()) + bufferBytes(op.getInputs()) +
+                  bufferBytes(op.getOutputs());
   return op.getExtraOutput() ? bytes + bufferBytes(op.getExtraOutput()) : bytes;
 }
 
 /// Adds the effects of a call. Extra inputs are operands of the call, and its
 /// outputs once more.
 template <typename Op> static void addEpilogueEffects(Op op, Effects &effects) {
-  unsigned reads = 2 + op.getInputs().size();
+  unsigned reads = 2 + op.getScales().size() + op.getInputs().size();
   unsigned written = reads + op.getOutputs().size();
   unsigned extra = written + op.getExtraInputs().size();
   for (OpOperand &operand : op->getOpOperands()) {
@@ -91,7 +95,10 @@ static ingot_matmul_desc describeMatmul(Op op, int64_t index) {
   int64_t OP::getCallFlops() { return getFlops(); }                            \
   int64_t OP::getCallBytes() { return countEpilogueBytes(*this); }             \
   SmallVector<Value> OP::getBuffers() {                                        \
-    return {getLhs(), getRhs(), getProductBuffer(), getScratch()};             \
+    auto scales = llvm::to_vector_of<Value>(getScales());                      \
+    scales.resize(2);                                                          \
+    return {getLhs(),  getRhs(),           scales[0],                          \
+            scales[1], getProductBuffer(), getScratch()};                      \
   }                                                                            \
   SmallVector<Value> OP::getTable() { return epilogueTable(*this); }           \
   void OP::getEffects(Effects &effects) { addEpilogueEffects(*this, effects); }

@@ -21,7 +21,8 @@ def Overview : Section<"Memory"> {
     has the offsets (docs/manifest.md). A state that ranks hold shards of is elsewhere: at its offset is the address
     that its first element would have.
 
-    Element types are f64, f32, f16, bf16, i64, i32, i8, u8 and bool (one byte, 0 or 1).
+    Element types are f64, f32, f16, bf16, i64, i32, i8, u8 and bool (one byte, 0 or 1). What lives within a step on a
+    GPU may be f8E4M3FN or f8E5M2, too.
   }];
 }
 
@@ -46,7 +47,9 @@ def MaxSpatial : Constant<"INGOT_MAX_SPATIAL", 3> {
 
 def DType : Enum<"ingot_dtype", [
     Case<"INGOT_F32", "f32", 0>, Case<"INGOT_F64", "f64", 1>, Case<"INGOT_BF16", "bf16", 2>,
-    Case<"INGOT_F16", "f16", 3>]> {
+    Case<"INGOT_F16", "f16", 3>,
+    Case<"INGOT_F8E4M3", "f8e4m3", 4, "An operand of a matmul on a GPU, with scales.">,
+    Case<"INGOT_F8E5M2", "f8e5m2", 5, "As INGOT_F8E4M3.">]> {
   let description = "Element types that library entries compute with.";
 }
 
@@ -145,11 +148,28 @@ def Products : Section<"Matmul"> {
   }];
 }
 
+def Scales : Enum<"ingot_scales", [
+    Case<"INGOT_SCALE_TENSOR", "tensor", 0, "One f32 of all elements.">,
+    Case<"INGOT_SCALE_RUNS", "runs", 1, [{
+      An f32 of each 128 elements along k: [ceil(k / 128), rows], where rows is m or n.
+    }]>,
+    Case<"INGOT_SCALE_SQUARES", "squares", 2, [{
+      An f32 of each 128 rows and 128 elements along k: [ceil(rows / 128), ceil(k / 128) rounded up to 4].
+    }]>,
+    Case<"INGOT_SCALE_TILES", "tiles", 3, [{
+      A byte e, which stands for 2^(e - 127), of each 32 elements along k, in tiles of 128 rows by 4:
+      [ceil(rows / 128), ceil(k / 128), 32, 4, 4]. Row r and part p are at [r / 128, p / 4, r % 32, r % 128 / 32, p % 4].
+    }]>]> {
+  let description = [{
+    The scales of an operand of 8-bit floats, by which its elements are multiplied, and their layout: that of cuBLASLt.
+  }];
+}
 def MatmulDesc : Struct<"ingot_matmul_desc", [
     Field<I64, "batch">, Field<I64, "m">, Field<I64, "n">, Field<I64, "k">,
     Field<I32, "transpose_a", "Whether a is stored as [batch, k, m].">,
     Field<I32, "transpose_b", "Whether b is stored as [batch, n, k].">,
     Field<DType, "a_type">, Field<DType, "b_type">, Field<DType, "c_type">, Field<Math, "math">,
+    Field<Scales, "a_scaling", "The layout of a_scales, where a is of 8-bit floats.">, Field<Scales, "b_scaling">,
     ScratchField<>, IndexField<>]> {
   let description = "c[batch, m, n] = a[batch, m, k] b[batch, k, n], accumulated in f32 (f64 for f64).";
 }
@@ -157,10 +177,11 @@ def MatmulDesc : Struct<"ingot_matmul_desc", [
 class MatmulEntry<string symbol, Struct descriptor>
     : Entry<symbol, descriptor, "matmul", [
         In<"a", "a_type", ["batch", "m", "k"]>, In<"b", "b_type", ["batch", "k", "n"]>,
+        OptionalIn<"a_scales", "">, OptionalIn<"b_scales", "">,
         Out<"c", "c_type", ["batch", "m", "n"]>, Scratch]>;
 
 def Matmul : MatmulEntry<"ingot_matmul", MatmulDesc> {
-  let description = "c = a b.";
+  let description = "c = a b. Operands of 8-bit floats have scales; others have none.";
 }
 
 def EpilogueFunction : Callback<"ingot_epilogue_fn", [

@@ -78,13 +78,15 @@ static void matmul(ingot_context *context, const ingot_matmul_desc &desc,
 }
 
 void ingot_matmul(ingot_context *context, const ingot_matmul_desc *desc,
-                  const void *a, const void *b, void *c, void *scratch) {
+                  const void *a, const void *b, const void *, const void *,
+                  void *c, void *scratch) {
   matmul(context, *desc, a, b, c, scratch, {});
 }
 
 void ingot_matmul_epilogue(ingot_context *context,
                            const ingot_matmul_epilogue_desc *desc,
-                           const void *a, const void *b, void *c, void *scratch,
+                           const void *a, const void *b, const void *,
+                           const void *, void *c, void *scratch,
                            void *const *buffers) {
   matmul(context, desc->matmul, a, b, c, scratch, {desc->epilogue, buffers});
 }

@@ -45,31 +45,34 @@ static int64_t countBytes(const ingot_matmul_desc &desc) {
 }
 
 static void multiply(CudaDevice &device, ingot_context &context,
-                     const ingot_matmul_desc &desc, const void *a,
-                     const void *b, void *c, void *scratch) {
+                     const ingot_matmul_desc &desc,
+                     const BlasLt::Factors &factors, void *c, void *scratch) {
   if (desc.k == 0)
     return device.clear(c, countBytes(desc));
-  device.getBlasLt().multiply(context, desc, a, b, c, scratch);
+  device.getBlasLt().multiply(context, desc, factors, c, scratch);
 }
 
 void ingot_matmul(ingot_context *context, const ingot_matmul_desc *desc,
-                  const void *a, const void *b, void *c, void *scratch) {
+                  const void *a, const void *b, const void *a_scales,
+                  const void *b_scales, void *c, void *scratch) {
   enqueue(context, "matmul", desc->index, [&](CudaDevice &device) {
     if (countBytes(*desc) != 0)
-      multiply(device, *context, *desc, a, b, c, scratch);
+      multiply(device, *context, *desc, {a, b, a_scales, b_scales}, c, scratch);
   });
 }
 
 void ingot_matmul_epilogue_grid(ingot_context *context,
                                 const ingot_matmul_epilogue_grid_desc *desc,
-                                const void *a, const void *b, void *c,
-                                void *scratch, void *const *buffers) {
+                                const void *a, const void *b,
+                                const void *a_scales, const void *b_scales,
+                                void *c, void *scratch, void *const *buffers) {
   const ingot_matmul_desc &matmul = desc->matmul;
+  BlasLt::Factors factors = {a, b, a_scales, b_scales};
   enqueue(context, "matmul", matmul.index, [&](CudaDevice &device) {
     if (countBytes(matmul) == 0)
       return;
     auto separately = [&](bool tunesLaunches) {
-      multiply(device, *context, matmul, a, b, c, scratch);
+      multiply(device, *context, matmul, factors, c, scratch);
       launchEpilogueKernels(
           *desc, buffers,
           [&](const ingot_grid_kernel &kernel, void *const *taken) {
@@ -77,8 +80,8 @@ void ingot_matmul_epilogue_grid(ingot_context *context,
           });
     };
     bool isDone = matmul.k != 0 && device.getBlasLt().multiply(
-                                       *context, *desc, a, b, scratch, buffers,
-                                       [&] { separately(false); });
+                                       *context, *desc, factors, scratch,
+                                       buffers, [&] { separately(false); });
     if (!isDone)
       separately(true);
   });

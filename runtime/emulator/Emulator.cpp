@@ -279,9 +279,10 @@ void ingot_launch_grid(ingot_context *context, const ingot_grid_kernel *kernel,
 
 void ingot_matmul_epilogue_grid(ingot_context *context,
                                 const ingot_matmul_epilogue_grid_desc *desc,
-                                const void *a, const void *b, void *c,
-                                void *scratch, void *const *buffers) {
-  ingot_matmul(context, &desc->matmul, a, b, c, scratch);
+                                const void *a, const void *b,
+                                const void *a_scales, const void *b_scales,
+                                void *c, void *scratch, void *const *buffers) {
+  ingot_matmul(context, &desc->matmul, a, b, a_scales, b_scales, c, scratch);
   launchEpilogueKernels(
       *desc, buffers, [&](const ingot_grid_kernel &kernel, void *const *taken) {
         ingot_launch_grid(context, &kernel, taken);

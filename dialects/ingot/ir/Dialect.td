@@ -51,6 +51,8 @@ def Ingot_Dialect : Dialect {
 //===----------------------------------------------------------------------===//
 
 def Ingot_Float : AnyTypeOf<[F16, BF16, F32, F64], "floating point">;
+/// Floats that are stored and read by matmuls, and in which nothing computes.
+def Ingot_Float8 : AnyTypeOf<[F8E4M3FN, F8E5M2], "8-bit floating point">;
 def Ingot_Int : AnyTypeOf<[I8, UI8, I16, UI16, I32, UI32, I64, UI64], "integer">;
 def Ingot_Element : AnyTypeOf<[Ingot_Float, Ingot_Int, I1], "floating point, integer or boolean">;
 
@@ -63,7 +65,9 @@ class Ingot_TensorOf<list<Type> elements> : Type<
     "::mlir::RankedTensorType">;
 
 def Ingot_Tensor : Ingot_TensorOf<[Ingot_Element]>;
+def Ingot_StoredTensor : Ingot_TensorOf<[Ingot_Element, Ingot_Float8]>;
 def Ingot_FloatTensor : Ingot_TensorOf<[Ingot_Float]>;
+def Ingot_Float8Tensor : Ingot_TensorOf<[Ingot_Float8]>;
 def Ingot_NumberTensor : Ingot_TensorOf<[Ingot_Float, Ingot_Int]>;
 def Ingot_IntTensor : Ingot_TensorOf<[Ingot_Int]>;
 def Ingot_BitsTensor : Ingot_TensorOf<[Ingot_Int, I1]>;

@@ -188,6 +188,13 @@ def PrecisionRole : OpInterface<"PrecisionRole"> {
     }],
     "::llvm::SmallVector<::ingot::Float8Read>", "getFloat8Reads", (ins), "", "return {};">,
     InterfaceMethod<[{
+      Creates the op on 8-bit floats in memory, with those operands in the order of `getFloat8Reads`, and returns its
+      result, of the same type. Called only where there are such operands.
+    }],
+    "::mlir::Value", "buildFloat8",
+    (ins "::mlir::OpBuilder &":$builder, "::llvm::ArrayRef<::ingot::Float8Operand>":$operands),
+    "", "return {};">,
+    InterfaceMethod<[{
       True if an operand or result stays f32 in an op that runs in 16 bits: a statistic.
     }],
     "bool", "isStatistic", (ins "::mlir::Value":$value), "", "return false;">];

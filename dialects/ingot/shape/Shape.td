@@ -58,8 +58,8 @@ def ReshapeOp : Ingot_ShapeOp<"reshape",
     [SameBytes, DeclareOpInterfaceMethods<MovesElements>,
      DeclareOpInterfaceMethods<RowSplit>, DeclareOpInterfaceMethods<Differentiable>]> {
   let summary = "the same elements in row-major order under another shape";
-  let arguments = (ins Ingot_Tensor:$operand);
-  let results = (outs Ingot_Tensor:$result);
+  let arguments = (ins Ingot_StoredTensor:$operand);
+  let results = (outs Ingot_StoredTensor:$result);
   let assemblyFormat = "$operand attr-dict `:` type($operand) `->` type($result)";
   let hasVerifier = 1;
   let hasFolder = 1;
@@ -69,8 +69,8 @@ def TransposeOp : Ingot_ShapeOp<"transpose",
     [DeclareOpInterfaceMethods<MovesElements>, DeclareOpInterfaceMethods<Differentiable>,
      DeclareOpInterfaceMethods<InferTypeOpInterface>], ["getReadDims"]> {
   let summary = "result dimension i is operand dimension permutation[i]";
-  let arguments = (ins Ingot_Tensor:$operand, DenseI64ArrayAttr:$permutation);
-  let results = (outs Ingot_Tensor:$result);
+  let arguments = (ins Ingot_StoredTensor:$operand, DenseI64ArrayAttr:$permutation);
+  let results = (outs Ingot_StoredTensor:$result);
   let assemblyFormat = "$operand $permutation attr-dict `:` functional-type(operands, results)";
   let hasFolder = 1;
 }

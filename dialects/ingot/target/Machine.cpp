@@ -27,6 +27,7 @@ static constexpr Field kFields[] = {
     {"matmul_f64", &Machine::matmulF64},
     {"matmul_bf16", &Machine::matmulBf16},
     {"matmul_f16", &Machine::matmulF16},
+    {"matmul_f8", &Machine::matmulF8},
     {"convolution_f32", &Machine::convolutionF32},
     {"convolution_f64", &Machine::convolutionF64},
     {"convolution_bf16", &Machine::convolutionBf16},
@@ -50,6 +51,7 @@ static constexpr Field kFields[] = {
     {"peak_f32", &Machine::peakF32},
     {"peak_tf32", &Machine::peakTf32},
     {"peak_bf16", &Machine::peakBf16},
+    {"peak_f8", &Machine::peakF8},
     {"tile_seconds", &Machine::tileSeconds},
     {"attention_tile_seconds", &Machine::attentionTileSeconds},
     {"attention_gradient_share", &Machine::attentionGradientShare},
@@ -152,6 +154,8 @@ double Machine::getRate(WorkKind kind, Type element) const {
   case WorkKind::Vector:
     return choose(vectorF32, vectorF64, vectorF32, vectorF32);
   case WorkKind::Matmul:
+    if (element.getIntOrFloatBitWidth() == 8)
+      return matmulF8 > 0 ? matmulF8 : matmulBf16;
     return choose(matmulF32, matmulF64, matmulBf16, matmulF16);
   case WorkKind::Convolution:
     return choose(convolutionF32, convolutionF64, convolutionBf16,

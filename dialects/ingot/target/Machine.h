@@ -26,6 +26,8 @@ struct Machine {
   /// Operations per second of all threads, by kind of work and element type.
   double vectorF32 = 8e9, vectorF64 = 4e9;
   double matmulF32 = 60e9, matmulF64 = 2e9, matmulBf16 = 60e9, matmulF16 = 60e9;
+  /// That of 8-bit floats; 0 where they are not multiplied.
+  double matmulF8 = 0;
   double convolutionF32 = 40e9, convolutionF64 = 2e9, convolutionBf16 = 40e9,
          convolutionF16 = 40e9;
   /// Throughput of attention; f64 attention is decomposed into matmuls and a
@@ -49,7 +51,7 @@ struct Machine {
   /// Operations per second of f32 matmuls that are rounded to TF32.
   double matmulTf32 = 0;
   /// The rates of the data sheet, of which a step's utilization is a share.
-  double peakF32 = 0, peakTf32 = 0, peakBf16 = 0;
+  double peakF32 = 0, peakTf32 = 0, peakBf16 = 0, peakF8 = 0;
   /// Seconds that an output tile of a matmul, and of attention, takes apart
   /// from its operations.
   double tileSeconds = 0, attentionTileSeconds = 0;

@@ -110,6 +110,11 @@ std::string Target::refuseAttention(const AttentionQuery &) const { return ""; }
 
 int64_t Target::getAlignment() const { return INGOT_ALIGNMENT; }
 
+llvm::Expected<std::optional<Float8Matmuls>>
+Target::getFloat8Matmuls(ScaleLayout) const {
+  return std::nullopt;
+}
+
 RowAlignment Target::getRowAlignment(Type) const { return {}; }
 
 LossChunks Target::getLossChunks(Type) const { return {}; }

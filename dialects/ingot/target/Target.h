@@ -78,6 +78,12 @@ struct LossChunks {
   int64_t minRows = 256;
 };
 
+/// How a target multiplies matrices of 8-bit floats in memory.
+struct Float8Matmuls {
+  /// Whether the dimension that is summed has to be the last one of both.
+  bool sumsLastDim = false;
+};
+
 /// The points of the pipeline at which a target rewrites ops that its runtime
 /// does not support directly.
 enum class LegalizationPoint {
@@ -162,6 +168,12 @@ public:
   virtual bool hasAttention(mlir::Type element) const = 0;
   /// Returns why an attention cannot be a library call; empty if it can.
   virtual std::string refuseAttention(const AttentionQuery &query) const;
+  /// Returns how the target multiplies matrices of 8-bit floats, those that are
+  /// no parameters with scales of this layout; nothing if it has no such
+  /// matmuls, so that numbers are only rounded to 8 bits. Where it has them
+  /// with other scales, or on other architectures, the error says so.
+  virtual llvm::Expected<std::optional<Float8Matmuls>>
+  getFloat8Matmuls(ScaleLayout layout) const;
   /// Returns whether a convolution is fastest with channels as the last
   /// dimension.
   virtual bool prefersChannelsLast(LibraryCall call) const = 0;

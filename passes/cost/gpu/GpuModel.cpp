@@ -73,7 +73,17 @@ static constexpr double kNextTile = 0.25;
 static double divideUp(double a, double b) { return std::ceil(a / b); }
 
 static double getElementBytes(int32_t type) {
-  return type == INGOT_F64 ? 8 : type == INGOT_F32 ? 4 : 2;
+  switch (type) {
+  case INGOT_F64:
+    return 8;
+  case INGOT_F32:
+    return 4;
+  case INGOT_F8E4M3:
+  case INGOT_F8E5M2:
+    return 1;
+  default:
+    return 2;
+  }
 }
 
 double GpuModel::getTileSeconds(const Matmul &matmul, double rate) const {
@@ -107,6 +117,9 @@ static double getMatmulRate(const Machine &machine, int32_t type, bool isTf32) {
     return machine.matmulBf16;
   case INGOT_F16:
     return machine.matmulF16;
+  case INGOT_F8E4M3:
+  case INGOT_F8E5M2:
+    return machine.matmulF8;
   default:
     return isTf32 ? machine.matmulTf32 : machine.matmulF32;
   }
@@ -261,5 +274,7 @@ NodeTime GpuModel::getExchange(double bytes) const {
 double GpuModel::getPeak(int32_t type, bool isTf32) const {
   if (type == INGOT_BF16 || type == INGOT_F16)
     return machine.peakBf16;
+  if (type == INGOT_F8E4M3 || type == INGOT_F8E5M2)
+    return machine.peakF8;
   return isTf32 ? machine.peakTf32 : machine.peakF32;
 }

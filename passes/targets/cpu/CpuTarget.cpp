@@ -103,6 +103,9 @@ Machine CpuTarget::describeMachine(ArrayRef<std::string> features,
 
 static LibrarySupport describeSupport(const ingot_matmul_desc &desc, StringRef,
                                       const abi::ScratchMachine &machine) {
+  for (int32_t type : {desc.a_type, desc.b_type})
+    if (type == INGOT_F8E4M3 || type == INGOT_F8E5M2)
+      return {"CPUs do not multiply 8-bit floats"};
   return {"", abi::getScratchBytes(desc, machine), getMath(desc, machine)};
 }
 

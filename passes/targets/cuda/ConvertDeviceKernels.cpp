@@ -8,6 +8,7 @@
 #include "mlir/Conversion/GPUCommon/GPUCommonPass.h"
 #include "mlir/Conversion/GPUToNVVM/GPUToNVVMPass.h"
 #include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
+#include "mlir/Conversion/LLVMCommon/Pattern.h"
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
 #include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
@@ -77,6 +78,31 @@ void addMath(const LLVMTypeConverter &types, RewritePatternSet &patterns) {
   addMath(patterns, exact, /*instructions=*/true);
 }
 
+/// Rounds by an instruction, which takes a pair of numbers and saturates.
+struct RoundToFloat8 : ConvertOpToLLVMPattern<arith::TruncFOp> {
+  RoundToFloat8(const LLVMTypeConverter &types)
+      : ConvertOpToLLVMPattern(types, /*benefit=*/2) {}
+
+  LogicalResult
+  matchAndRewrite(arith::TruncFOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Type to = op.getType();
+    if (!isa<Float8E4M3FNType, Float8E5M2Type>(to) ||
+        !op.getIn().getType().isF32())
+      return failure();
+    Location loc = op.getLoc();
+    Value zero = LLVM::ConstantOp::create(rewriter, loc, rewriter.getF32Type(),
+                                          rewriter.getF32FloatAttr(0));
+    // The second number becomes the lower byte.
+    Value pair = NVVM::ConvertF32x2ToF8x2Op::create(
+        rewriter, loc, rewriter.getI16Type(), zero, adaptor.getIn(),
+        NVVM::FPRoundingMode::RN, NVVM::SaturationMode::SATFINITE,
+        /*relu=*/false, to);
+    rewriter.replaceOpWithNewOp<LLVM::TruncOp>(op, rewriter.getI8Type(), pair);
+    return success();
+  }
+};
+
 struct ConvertDeviceKernels
     : ingot::impl::ConvertDeviceKernelsBase<ConvertDeviceKernels> {
   void runOnOperation() override {
@@ -127,6 +153,7 @@ private:
                       LLVM::FFloorOp, LLVM::RoundEvenOp, LLVM::SqrtOp>();
     RewritePatternSet patterns(context);
     addMath(types, patterns);
+    patterns.add<RoundToFloat8>(types);
     populateSCFToControlFlowConversionPatterns(patterns);
     arith::populateArithToLLVMConversionPatterns(types, patterns);
     populateMathToLLVMConversionPatterns(types, patterns,

@@ -38,6 +38,20 @@ StringRef CudaTarget::getArch() const {
   return spec.arch.empty() ? StringRef("sm_90") : StringRef(spec.arch);
 }
 
+unsigned CudaTarget::getCapability() const {
+  unsigned number = 0;
+  getArch().drop_front(StringRef("sm_").size()).consumeInteger(10, number);
+  return number;
+}
+
+/// The first compute capability, times ten, with 8-bit floats.
+static constexpr unsigned kFirstOfFloat8 = 89;
+static constexpr unsigned kHopper = 90, kBlackwell = 100, kSmallBlackwell = 120;
+
+CudaTarget::Instructions CudaTarget::getInstructions() const {
+  return {/*math=*/true, /*float8=*/getCapability() >= kFirstOfFloat8};
+}
+
 llvm::json::Object CudaTarget::describe() const {
   return llvm::json::Object{
       {"kind", "cuda"}, {"arch", getArch()}, {"features", llvm::json::Array()}};
@@ -68,12 +82,10 @@ StringRef CudaTarget::findMachine(StringRef name) const {
 
 Machine CudaTarget::describeMachine() const {
   // The GPU of the architecture that training uses most.
-  unsigned number = 0;
-  getArch().drop_front(StringRef("sm_").size()).consumeInteger(10, number);
-  constexpr unsigned hopper = 90, blackwell = 100;
-  StringRef name = number < hopper      ? "a100"
-                   : number < blackwell ? "h100"
-                                        : "b200";
+  unsigned capability = getCapability();
+  StringRef name = capability < kHopper      ? "a100"
+                   : capability < kBlackwell ? "h100"
+                                             : "b200";
   Machine machine;
   llvm::cantFail(machine.readJson(findMachine(name)));
   return machine;
@@ -253,6 +265,27 @@ bool CudaTarget::prefersChannelsLast(LibraryCall call) const {
   return !desc.channels_last && isOnTensorCores(desc.type, spec.math);
 }
 
+// cuBLAS 13, "Narrow Precision Data Types Usage" and "cublasLtMatmul()".
+llvm::Expected<std::optional<Float8Matmuls>>
+CudaTarget::getFloat8Matmuls(ScaleLayout layout) const {
+  unsigned capability = getCapability();
+  auto refuse = [&](StringRef why) {
+    return llvm::createStringError(getArch() + " " + why);
+  };
+  if (capability < kFirstOfFloat8)
+    return refuse("has no 8-bit floats, which sm_89 was the first to have");
+  if (layout == ScaleLayout::Runs && capability != kHopper)
+    return refuse("has no matmuls with scales of 128 elements, which sm_90 "
+                  "alone has");
+  if (layout == ScaleLayout::Tiles && capability < kBlackwell)
+    return refuse("has no matmuls with scales of 32 elements, which sm_100 was "
+                  "the first to have");
+  Float8Matmuls matmuls;
+  matmuls.sumsLastDim =
+      capability < kBlackwell || capability >= kSmallBlackwell;
+  return matmuls;
+}
+
 RowAlignment CudaTarget::getRowAlignment(Type element) const {
   bool isMultiplied =
       isHalf(element) || (element.isF32() && spec.math == MathMode::TF32);
@@ -320,17 +353,18 @@ void CudaTarget::addLegalization(OpPassManager &functions,
 }
 
 void CudaTarget::addDeviceFunctions(OpPassManager &manager,
-                                    bool hasInstructions) {
+                                    const Instructions &instructions) {
   manager.addPass(createEmitCudaKernels());
   ExpandMathOptions units;
-  units.roundBf16 = units.approximateExp = hasInstructions;
+  units.roundBf16 = units.approximateExp = instructions.math;
+  units.roundFloat8 = instructions.float8;
   // Functions are polynomials at every level: there is no C library on a GPU.
   addScalarPasses(manager.nest<gpu::GPUModuleOp>().nest<gpu::GPUFuncOp>(),
                   /*level=*/2, units);
 }
 
 void CudaTarget::addKernelPipeline(OpPassManager &manager, unsigned) const {
-  addDeviceFunctions(manager, /*hasInstructions=*/true);
+  addDeviceFunctions(manager, getInstructions());
   manager.addNestedPass<gpu::GPUModuleOp>(createConvertDeviceKernels());
 }
 
@@ -343,9 +377,10 @@ llvm::Expected<DeviceCode> CudaTarget::emitDeviceCode(ModuleOp module) const {
 }
 
 void ingot::registerCudaPipelines() {
-  PassPipelineRegistration<>(
-      "ingot-cuda-kernels", "from placed steps to GPU functions for CUDA",
-      [](OpPassManager &manager) {
-        CudaTarget::addDeviceFunctions(manager, /*hasInstructions=*/true);
-      });
+  PassPipelineRegistration<>("ingot-cuda-kernels",
+                             "from placed steps to GPU functions for CUDA",
+                             [](OpPassManager &manager) {
+                               CudaTarget::addDeviceFunctions(
+                                   manager, {/*math=*/true, /*float8=*/true});
+                             });
 }

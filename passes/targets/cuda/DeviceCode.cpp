@@ -90,9 +90,10 @@ createMachine(StringRef arch) {
   // As on the CPU, results do not depend on fusion: operations are not
   // contracted.
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
-  // The PTX version of CUDA 12, unless the architecture needs a newer one.
-  constexpr unsigned lastOfPtx80 = 90;
-  StringRef features = getCapability(arch) <= lastOfPtx80 ? "+ptx80" : "";
+  // The PTX version of CUDA 12.1, the first with conversions to 8-bit floats on
+  // all GPUs that have them, unless the architecture needs a newer one.
+  constexpr unsigned lastOfPtx81 = 90;
+  StringRef features = getCapability(arch) <= lastOfPtx81 ? "+ptx81" : "";
   return std::unique_ptr<llvm::TargetMachine>((*target)->createTargetMachine(
       deviceTriple(), arch, features, options, std::nullopt, std::nullopt,
       llvm::CodeGenOptLevel::Aggressive));

@@ -206,8 +206,8 @@ private:
     }
     auto call = exec::MatmulEpilogueGridOp::create(
         builder, product.getLoc(), product.getLhs(), product.getRhs(),
-        finish ? describe(finish->main) : exec::GridAttr(), product.getInputs(),
-        product.getOutputs(),
+        product.getScales(), finish ? describe(finish->main) : exec::GridAttr(),
+        product.getInputs(), product.getOutputs(),
         extras.empty() ? ArrayAttr() : builder.getArrayAttr(extras),
         product.getExtraInputs(), partials, product.getExtraOutput(),
         product.getProduct(), product.getScratch(), product.getDesc(),

@@ -25,6 +25,10 @@ public:
   std::string refuseAttention(const AttentionQuery &) const override {
     return "";
   }
+  llvm::Expected<std::optional<Float8Matmuls>>
+  getFloat8Matmuls(ScaleLayout) const override {
+    return std::nullopt;
+  }
   int64_t getStagingBlocks() const override { return 0; }
   void addLegalization(mlir::OpPassManager &functions, LegalizationPoint point,
                        const LegalizationOptions &options) const override;

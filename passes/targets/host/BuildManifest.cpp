@@ -20,6 +20,9 @@ static std::string dtypeName(Type type) {
     return "u" + std::to_string(type.getIntOrFloatBitWidth());
   if (type.isBF16())
     return "bf16";
+  // No trainer reads them as numbers.
+  if (isa<Float8E4M3FNType, Float8E5M2Type>(type))
+    return "u8";
   if (isa<FloatType>(type))
     return "f" + std::to_string(type.getIntOrFloatBitWidth());
   return "i" + std::to_string(type.getIntOrFloatBitWidth());

@@ -12,17 +12,17 @@ from harness import DIGITS, ROOT, Skip, case, check, check_relative, golden
 TOLERANCE = {"fp32": 1e-5, "bf16": 1e-2, "fp16": 3e-3}
 
 
-def software(program, *flags, seed=0, gpus=1):
-    return [ROOT / "tools/software-gpu", "--seed", seed, "--gpus", gpus, program, *flags]
+def software(program, *flags, seed=0, gpus=1, device="h100"):
+    return [ROOT / "tools/software-gpu", "--device", device, "--seed", seed, "--gpus", gpus, program, *flags]
 
 
 def environment(ingot, log):
     return {"INGOT_FAKES": str(ingot.bin.parent / "lib/fakes"), "INGOT_FAKE_LOG": str(log)}
 
 
-def losses(ingot, command, *, on_gpu=True):
-    """The losses of a run in which no rule is broken."""
-    log, calls = ingot.path("log.jsonl"), ingot.path("calls.txt")
+def losses(ingot, command, *, on_gpu=True, calls=None):
+    """The losses of a run in which no rule is broken; `calls` is written with what it called."""
+    log, calls = ingot.path("log.jsonl"), calls or ingot.path("calls.txt")
     ingot.succeed([*command, "--log", log], env=environment(ingot, calls))
     if on_gpu:
         lines = calls.read_text().splitlines()

@@ -390,7 +390,8 @@ void FunctionParser::addInstruction(std::string_view text, int line) {
   } else if (root == "ld" || root == "st") {
     parseAccess(instruction, opcode, operands);
   } else if (root == "cvt" && operands.size() == 2 && !opcode.has("f16x2") &&
-             !opcode.has("bf16x2")) {
+             !opcode.has("bf16x2") && !opcode.has("e4m3x2") &&
+             !opcode.has("e5m2x2")) {
     uint32_t toBytes = find(operands[0]).bytes;
     uint32_t fromBytes = operands[1].starts_with("%")
                              ? find(operands[1]).bytes

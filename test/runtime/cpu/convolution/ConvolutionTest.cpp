@@ -447,8 +447,8 @@ TEST(Convolution, PointwiseIsAMatmul) {
       matmul.a_type = matmul.b_type = matmul.c_type = INGOT_F32;
       ingot_context context;
       entry(&context, &d, first.data(), second.data(), own.data(), nullptr);
-      ingot_matmul(&context, &matmul, first.data(), second.data(),
-                   expected.data(), nullptr);
+      ingot_matmul(&context, &matmul, first.data(), second.data(), nullptr,
+                   nullptr, expected.data(), nullptr);
       ASSERT_FALSE(context.failed) << context.message;
       EXPECT_EQ(own, expected);
     };
