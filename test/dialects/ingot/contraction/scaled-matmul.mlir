@@ -1,6 +1,8 @@
 // RUN: ingot-eval %s --expect
 // RUN: ingot-eval %s --expect --compiled=0
 
+// Loops compute it everywhere; the entry point is that of GPUs alone.
+
 // Scales apply to whole operands, which may be stored transposed.
 func.func @test_tensor() -> (tensor<2x2xf32>, tensor<2x2xf32>, tensor<2x2xf32>, tensor<2x2xf32>) {
   %x = ingot.constant dense<[[1.0, 2.0, -3.0], [0.5, 0.0, 448.0]]> : tensor<2x3xf32>
@@ -62,9 +64,9 @@ func.func @test_tiles() -> (tensor<34x34xf32>, tensor<34x34xf32>) {
       : (tensor<34x64xf8E4M3FN>, tensor<34x64xf8E4M3FN>, tensor<1x1x32x4x4xui8>, tensor<1x1x32x4x4xui8>) -> tensor<34x34xf32>
   %rows = ingot.iota {dim = 0 : i64} : tensor<34x34xi32>
   %which = ingot.constant dense<33> : tensor<34x34xi32>
-  %is = ingot.compare eq %rows, %which : tensor<34x34xi32>
+  %is = ingot.compare eq %rows, %which : (tensor<34x34xi32>, tensor<34x34xi32>) -> tensor<34x34xi1>
   %plain = ingot.constant dense<64.0> : tensor<34x34xf32>
   %raised = ingot.constant dense<96.0> : tensor<34x34xf32>
-  %1 = ingot.select %is, %raised, %plain : tensor<34x34xf32>
+  %1 = ingot.select %is, %raised, %plain : tensor<34x34xi1>, tensor<34x34xf32>
   return %0, %1 : tensor<34x34xf32>, tensor<34x34xf32>
 }
