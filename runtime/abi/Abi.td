@@ -158,7 +158,8 @@ def Scales : Enum<"ingot_scales", [
     }]>,
     Case<"INGOT_SCALE_TILES", "tiles", 3, [{
       A byte e, which stands for 2^(e - 127), of each 32 elements along k, in tiles of 128 rows by 4:
-      [ceil(rows / 128), ceil(k / 128), 32, 4, 4]. Row r and part p are at [r / 128, p / 4, r % 32, r % 128 / 32, p % 4].
+      [ceil(rows / 128), ceil(k / 128), 32, 4, 4]. Row r and part p are at
+      [r / 128, p / 4, r % 32, r % 128 / 32, p % 4].
     }]>]> {
   let description = [{
     The scales of an operand of 8-bit floats, by which its elements are multiplied, and their layout: that of cuBLASLt.

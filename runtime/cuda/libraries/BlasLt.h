@@ -45,8 +45,8 @@ public:
   BlasLt(const Driver &driver, CUstream stream, Tuner *tuner);
   ~BlasLt();
 
-  /// The addresses of what a matmul multiplies; scales are null but for
-  /// operands of 8-bit floats.
+  /// The addresses of what a matmul multiplies; only operands of 8-bit floats
+  /// have scales.
   struct Factors {
     const void *a, *b, *aScales, *bScales;
   };
