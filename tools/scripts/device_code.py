@@ -174,7 +174,7 @@ def main():
         if (ROOT / model["model"]).exists():
             models.append((model["name"], ROOT / model["model"], model["flags"]))
         else:
-            print(f"note: {model['model']} is not there: tools/gpu-check build makes it", file=sys.stderr)
+            print(f"note: {model['model']} is not there: test/gpu/model/make_models.py makes it", file=sys.stderr)
     own = {model["name"]: model.get("limits", {}) for model in settings["models"]}
     rows, problems = "", []
     for name, path, flags in models:
