@@ -204,6 +204,12 @@ void ingot::buildPlacementPipeline(OpPassManager &manager,
     manager.addNestedPass<func::FuncOp>(createOrderSteps());
     // Whether a kernel can wait for another depends on the order.
     manager.addNestedPass<func::FuncOp>(createGroupKernels());
+    // Last: what runs beside what depends on the order. Memory that is asked
+    // for is not spent on it.
+    AssignStreamsOptions streams;
+    if (!options.memoryBudget.empty())
+      streams.maxGrowth = streams.freeBytes = 0;
+    manager.addNestedPass<func::FuncOp>(createAssignStreams(streams));
   }
   PlaceStepsOptions placement;
   placement.noReuse = options.level == 0;

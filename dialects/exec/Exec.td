@@ -245,7 +245,7 @@ def CallOp : Exec_Op<"call", [
                        OptionalAttr<Exec_ScratchAttr>:$scratch);
   let assemblyFormat = [{
     $entry `(` custom<NamedBuffers>(ref($entry), $args, $places) `)` custom<CallFields>(ref($entry), $desc)
-    attr-dict `:` type($args)
+    attr-dict (`:` type($args)^)?
   }];
   let builders = [OpBuilder<(ins "::llvm::StringRef":$entry, "::llvm::ArrayRef<::mlir::Value>":$buffers,
                                  "const ::ingot::CallDescriptor &":$descriptor, CArg<"int64_t", "0">:$flops,

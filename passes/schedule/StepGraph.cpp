@@ -7,6 +7,7 @@
 #include "dialects/ingot/collective/BucketLayout.h"
 #include "dialects/ingot/support/Views.h"
 #include "passes/schedule/LibraryCalls.h"
+#include "passes/schedule/streams/SideRegions.h"
 #include "runtime/abi/Abi.h"
 
 using namespace mlir;
@@ -190,6 +191,8 @@ void StepGraph::addNodes(const Target &target) {
     Node &node = nodes.emplace_back();
     node.op = &op;
     node.scratchBytes = target.getScratchBytes(&op);
+    if (auto side = op.getAttrOfType<IntegerAttr>(kSideAttr))
+      node.side = side.getInt();
     for (Value result : op.getResults())
       if (!inState.contains(result)) {
         add(result, index);
@@ -343,17 +346,31 @@ bool StepGraph::fitsArena(int64_t bytes) const {
          packIntervals(lifetimes.intervals, INGOT_ALIGNMENT, bytes) <= bytes;
 }
 
+/// Returns whether all other readers of the buffer are done when a reader
+/// starts.
+bool StepGraph::isLastReader(unsigned node, unsigned buffer,
+                             ArrayRef<int64_t> at,
+                             const NodeTimes &times) const {
+  return llvm::all_of(buffers[buffer].readers, [&](unsigned reader) {
+    return reader == node ||
+           (at[reader] < at[node] && times.isDoneBefore(reader, node));
+  });
+}
+
 StepGraph::Lifetimes StepGraph::getLifetimes(ArrayRef<unsigned> order,
                                              bool reuse) const {
   SmallVector<int64_t> at(nodes.size());
   for (auto [i, node] : llvm::enumerate(order))
     at[node] = static_cast<int64_t>(i);
+  const NodeTimes times(*this, order);
   auto end = static_cast<int64_t>(order.size());
   auto lastRead = [&](unsigned buffer) {
     const Buffer &b = buffers[buffer];
-    int64_t last = b.isKept || !reuse ? end : b.writer < 0 ? 0 : at[b.writer];
+    int64_t last = b.isKept || !reuse ? end
+                   : b.writer < 0     ? 0
+                                      : times.getLast(b.writer);
     for (unsigned reader : b.readers)
-      last = std::max(last, at[reader]);
+      last = std::max(last, times.getLast(reader));
     return last;
   };
 
@@ -372,29 +389,29 @@ StepGraph::Lifetimes StepGraph::getLifetimes(ArrayRef<unsigned> order,
       result.ofBuffer[i] = add(buffer.bytes, 0, end);
   for (unsigned index : order) {
     const Node &node = nodes[index];
+    int64_t first = times.getFirst(index), last = times.getLast(index);
     if (reuse)
       for (auto [to, from] : node.inPlace) {
         Interval &interval = result.intervals[result.ofBuffer[from]];
         // The lifetime of the operand ends here, and no other result reuses its
         // memory.
-        if (result.ofBuffer[to] != none || lastRead(from) != at[index] ||
-            interval.last != at[index])
+        if (result.ofBuffer[to] != none || lastRead(from) != last ||
+            interval.last != last || !isLastReader(index, from, at, times))
           continue;
         result.ofBuffer[to] = result.ofBuffer[from];
         // The lifetime is one instant longer, so that no other result reuses
         // the memory as well.
-        interval.last = std::max(at[index] + 1, lastRead(to));
+        interval.last = std::max(last + 1, lastRead(to));
       }
     for (unsigned to : node.writes)
       if (result.ofBuffer[to] == none && buffers[to].bucket < 0)
-        result.ofBuffer[to] = add(buffers[to].bytes, at[index], lastRead(to));
+        result.ofBuffer[to] = add(buffers[to].bytes, first, lastRead(to));
     if (node.scratchBytes > 0) {
       // What a collective sends is there until the wait.
-      int64_t last = at[index];
       if (isa<BucketEnd>(node.op))
         for (unsigned bucket : node.writes)
           last = std::max(last, lastRead(bucket));
-      result.ofScratch[index] = add(node.scratchBytes, at[index], last);
+      result.ofScratch[index] = add(node.scratchBytes, first, last);
     }
   }
   for (auto [i, buffer] : llvm::enumerate(buffers)) {
@@ -403,7 +420,7 @@ StepGraph::Lifetimes StepGraph::getLifetimes(ArrayRef<unsigned> order,
     result.ofBuffer[i] = result.ofBuffer[buffer.bucket];
     Interval &interval = result.intervals[result.ofBuffer[i]];
     if (reuse)
-      interval.first = std::min(interval.first, at[buffer.writer]);
+      interval.first = std::min(interval.first, times.getFirst(buffer.writer));
     interval.last = std::max(interval.last, lastRead(i));
   }
   for (const OwnOutput &output : ownOutputs)

@@ -22,6 +22,12 @@
 
 namespace ingot {
 
+class NodeTimes;
+
+/// The attribute of operations that run beside the others: the number of their
+/// region (passes/schedule/streams).
+inline constexpr llvm::StringLiteral kSideAttr = "ingot.side";
+
 /// The graph of one function, built from its current order.
 class StepGraph {
 public:
@@ -58,6 +64,8 @@ public:
     int64_t scratchBytes = 0;
     /// Whether it updates a state in place.
     bool writesState = false;
+    /// The number of its region beside the others (kSideAttr), or -1.
+    int64_t side = -1;
     /// The node that it recomputes, or -1; of a fusion, perhaps only some
     /// results.
     int64_t original = -1;
@@ -74,7 +82,8 @@ public:
   };
 
   /// The lifetimes of memory under an order; instants are positions in the
-  /// order.
+  /// order. What a node in a region beside the others uses is live from the
+  /// start of the region until the wait for it.
   struct Lifetimes {
     llvm::SmallVector<Interval> intervals;
     /// The interval of each buffer; a result written in place has that of its
@@ -149,6 +158,8 @@ private:
   void addDependences(mlir::Value value, unsigned reader);
   void addStateOrder();
   void findInPlace(Node &node) const;
+  bool isLastReader(unsigned node, unsigned buffer, llvm::ArrayRef<int64_t> at,
+                    const NodeTimes &times) const;
   void findParts(unsigned index);
 
   Signature signature;

@@ -12,6 +12,7 @@
 #include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/ir/Dialect.h"
 #include "passes/verify/Passes.h"
+#include "passes/verify/SideRegions.h"
 #include "runtime/abi/Abi.h"
 
 #include <map>
@@ -232,7 +233,8 @@ private:
     if (failed(verifyStates(module, stateBytes.getInt())))
       return failure();
     for (auto step : module.getOps<exec::StepOp>())
-      if (failed(StepVerifier(step, stateBytes.getInt()).verify()))
+      if (failed(StepVerifier(step, stateBytes.getInt()).verify()) ||
+          failed(verifySideRegions(step)))
         return failure();
     return success();
   }

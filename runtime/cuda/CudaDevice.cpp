@@ -70,6 +70,7 @@ CudaDevice::~CudaDevice() {
   blasLt.reset();
   launches.reset();
   tuner.reset();
+  sides.reset();
   for (const std::vector<CUevent> &events : {marks, freeTimers})
     for (CUevent event : events)
       (void)driver.cuEventDestroy(event);
@@ -380,7 +381,11 @@ CUgraphExec CudaDevice::record(ingot_context &context, ingot_step_fn function) {
   driver.check(
       driver.cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
       "recording the step");
+  isRecording = true;
+  if (sides)
+    sides->reset();
   call(context, function);
+  isRecording = false;
   CUgraph graph = nullptr;
   CUresult result = driver.cuStreamEndCapture(stream, &graph);
   // The first failure says more.
@@ -412,7 +417,7 @@ void CudaDevice::launch(const ingot_context &context,
   auto put = [&](int32_t blocks) {
     // All shared memory is declared by the kernels themselves.
     driver.check(driver.cuLaunchKernel(function, blocks, 1, 1, kernel.block, 1,
-                                       1, /*sharedMemBytes=*/0, stream,
+                                       1, /*sharedMemBytes=*/0, getStream(),
                                        arguments.data(), nullptr),
                  kernel.name);
   };
@@ -425,25 +430,35 @@ void CudaDevice::launch(const ingot_context &context,
 void CudaDevice::copy(void *to, const void *from, size_t bytes) {
   driver.check(driver.cuMemcpyDtoDAsync(reinterpret_cast<CUdeviceptr>(to),
                                         reinterpret_cast<CUdeviceptr>(from),
-                                        bytes, stream),
+                                        bytes, getStream()),
                "copying on the GPU");
 }
 
 void CudaDevice::clear(void *to, size_t bytes) {
   driver.check(driver.cuMemsetD8Async(reinterpret_cast<CUdeviceptr>(to), 0,
-                                      bytes, stream),
+                                      bytes, getStream()),
                "clearing memory of the GPU");
+}
+
+SideStream *CudaDevice::getSides() {
+  if (!isRecording)
+    return nullptr;
+  if (!sides)
+    sides = std::make_unique<SideStream>(driver, stream);
+  return sides.get();
 }
 
 BlasLt &CudaDevice::getBlasLt() {
   if (!blasLt)
     blasLt = std::make_unique<BlasLt>(driver, stream, tuner.get());
+  blasLt->setStream(getStream());
   return *blasLt;
 }
 
 Dnn &CudaDevice::getDnn() {
   if (!dnn)
     dnn = std::make_unique<Dnn>(stream, tuner.get());
+  dnn->setStream(getStream());
   return *dnn;
 }
 
@@ -451,6 +466,7 @@ DnnAttention &CudaDevice::getAttention() {
   if (!attention)
     attention = std::make_unique<DnnAttention>(getDnn(), driver, stream,
                                                isDeterministic);
+  (void)getDnn();
   return *attention;
 }
 

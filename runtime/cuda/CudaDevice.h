@@ -7,7 +7,8 @@
 //
 // The first run of a function launches kernel by kernel, which loads code and
 // lets libraries choose algorithms. The second is captured in a CUDA graph, and
-// from then on a run is a single launch. INGOT_CUDA_GRAPH=0, profiles and
+// from then on a run is a single launch, in which the regions that the compiler
+// chose run beside other calls. INGOT_CUDA_GRAPH=0, profiles and
 // watches always launch kernel by kernel.
 //
 // All-gathers that a function defers are the beginning of the next function: a
@@ -22,6 +23,7 @@
 #include "runtime/core/Device.h"
 #include "runtime/cuda/Driver.h"
 #include "runtime/cuda/LaunchTuner.h"
+#include "runtime/cuda/SideStream.h"
 #include "runtime/cuda/libraries/BlasLt.h"
 #include "runtime/cuda/libraries/Dnn.h"
 #include "runtime/cuda/libraries/DnnAttention.h"
@@ -56,8 +58,13 @@ public:
   void closeRange() override;
 
   const Driver &getDriver() const { return driver; }
-  /// The stream of runs.
-  CUstream getStream() const { return stream; }
+  /// The stream that calls enqueue their work in.
+  CUstream getStream() const {
+    return sides && isRecording ? sides->getCurrent() : stream;
+  }
+  /// Returns the stream of regions beside other calls; null unless the function
+  /// is being recorded, since otherwise everything runs in order.
+  SideStream *getSides();
 
   /// Launches a kernel. With `tunes`, --tune may try another number of blocks.
   void launch(const ingot_context &context, const ingot_grid_kernel &kernel,
@@ -146,7 +153,8 @@ private:
   };
   /// By function, and by the all-gathers that it begins with.
   std::map<std::pair<int32_t, std::vector<Nccl::Bucket>>, Recording> recordings;
-  bool records = true;
+  std::unique_ptr<SideStream> sides;
+  bool records = true, isRecording = false;
   bool isDeterministic = true;
 
   std::vector<CUevent> marks;

@@ -263,6 +263,28 @@ void ingot_all_gather_wait(ingot_context *context,
   waitForBucket(context, "all-gather", *desc);
 }
 
+/// Runs `body(sides)` where regions run beside other calls.
+template <typename Body>
+static void changeStream(ingot_context *context, Body body) {
+  guardLibraryCall(context, "streams", [&] {
+    auto &device = static_cast<CudaDevice &>(*context->device);
+    if (SideStream *sides = device.getSides())
+      body(*sides);
+  });
+}
+
+void ingot_side_start(ingot_context *context, const ingot_side_desc *desc) {
+  changeStream(context, [&](SideStream &sides) { sides.start(desc->number); });
+}
+
+void ingot_side_end(ingot_context *context, const ingot_side_desc *desc) {
+  changeStream(context, [&](SideStream &sides) { sides.end(desc->number); });
+}
+
+void ingot_side_wait(ingot_context *context, const ingot_side_desc *desc) {
+  changeStream(context, [&](SideStream &sides) { sides.wait(desc->number); });
+}
+
 void ingot_copy(ingot_context *context, const ingot_copy_desc *desc,
                 const void *from, void *to) {
   int64_t size = desc->element_bytes;

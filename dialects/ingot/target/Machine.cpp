@@ -56,6 +56,8 @@ static constexpr Field kFields[] = {
     {"attention_ordered_share", &Machine::attentionOrderedShare},
     {"attention_softmax_share", &Machine::attentionSoftmaxShare},
     {"sustained_share", &Machine::sustainedShare},
+    {"streaming_share", &Machine::streamingShare},
+    {"concurrent_share", &Machine::concurrentShare},
     {"launch_seconds", &Machine::launchSeconds},
     {"link_bandwidth", &Machine::linkBandwidth},
     {"link_seconds", &Machine::linkSeconds},

@@ -62,6 +62,10 @@ struct Machine {
   /// The part of attention's time with 128 columns that fewer columns do not
   /// reduce.
   double attentionSoftmaxShare = 0;
+  /// The multiprocessors that move data at the memory's rate, as a share of
+  /// all, and what kernels that run at the same time get together of
+  /// multiprocessors and memory, as a share of what one kernel gets.
+  double streamingShare = 0, concurrentShare = 0;
   /// Seconds to start a kernel or library call.
   double launchSeconds = 4e-6;
   /// The link between ranks: bytes per second, and latency in seconds per

@@ -181,9 +181,17 @@ public:
   /// Returns whether generated kernels distribute one reduction over all
   /// threads, so that the graph need not split it.
   virtual bool splitsReductions() const { return false; }
+  /// Returns whether each element of a generated loop computes anew what the
+  /// elements of its column have in common.
+  virtual bool repeatsColumns() const { return false; }
   /// Returns how many copies of a function's inputs the host stages for it; 0
   /// where functions read the host's memory.
   virtual int64_t getStagingBlocks() const { return 0; }
+  /// Returns how many streams of operations run at the same time, apart from
+  /// exchanges between ranks; 1 where operations are executed in order.
+  virtual int64_t getStreams() const { return 1; }
+  /// Returns whether an operation may run at the same time as others.
+  virtual bool canRunBeside(mlir::Operation *) const { return true; }
 
   //===--------------------------------------------------------------------===//
   // Passes and code

@@ -26,7 +26,7 @@ llvm::StringRef gpu_model::getName(Limit limit) {
 
 /// Returns the larger of the compute time and the time of the traffic, plus a
 /// launch.
-NodeTime GpuModel::finish(double computeSeconds, Limit limit,
+NodeTime GpuModel::finish(ComputeTime compute, Limit limit,
                           Traffic traffic) const {
   NodeTime time;
   double longest = 0;
@@ -36,12 +36,22 @@ NodeTime GpuModel::finish(double computeSeconds, Limit limit,
     longest = seconds;
     time.limit = kind;
   };
-  take(computeSeconds, limit);
-  take(traffic.cache / machine.cacheBandwidth, Limit::Cache);
-  take(traffic.memory / machine.memoryBandwidth, Limit::Memory);
+  double cacheSeconds = traffic.cache / machine.cacheBandwidth,
+         memorySeconds = traffic.memory / machine.memoryBandwidth;
+  take(compute.seconds, limit);
+  take(cacheSeconds, Limit::Cache);
+  take(memorySeconds, Limit::Memory);
   if (longest < machine.launchSeconds)
     time.limit = Limit::Launch;
   time.seconds = machine.launchSeconds + longest;
+  time.launchSeconds = machine.launchSeconds;
+  if (longest == 0)
+    return time;
+  // Some multiprocessors move data as fast as all do.
+  time.multiprocessors =
+      std::max(compute.busy, machine.streamingShare * memorySeconds) / longest;
+  time.memory = memorySeconds / longest;
+  time.cache = cacheSeconds / longest;
   return time;
 }
 
@@ -76,9 +86,10 @@ static double getElementBytes(int32_t type) {
   return type == INGOT_F64 ? 8 : type == INGOT_F32 ? 4 : 2;
 }
 
-double GpuModel::getTileSeconds(const Matmul &matmul, double rate) const {
+GpuModel::ComputeTime GpuModel::getTileTime(const Matmul &matmul,
+                                            double rate) const {
   double perMultiprocessor = rate * clock / machine.multiprocessors;
-  double best = std::numeric_limits<double>::infinity();
+  ComputeTime best = {std::numeric_limits<double>::infinity(), 0};
   for (const Tile &tile : kTiles)
     for (double splits : kSplits) {
       if (splits > 1 && matmul.k < splits * kLeastDepth)
@@ -94,7 +105,8 @@ double GpuModel::getTileSeconds(const Matmul &matmul, double rate) const {
       if (splits > 1)
         seconds += 2 * 4 * splits * matmul.batch * matmul.m * matmul.n /
                    machine.cacheBandwidth;
-      best = std::min(best, seconds);
+      if (seconds < best.seconds)
+        best = {seconds, seconds * tiles / (waves * machine.multiprocessors)};
     }
   return best;
 }
@@ -122,7 +134,7 @@ NodeTime GpuModel::getMatmul(const Matmul &matmul, Traffic traffic) const {
   constexpr double unalignedShare = 0.5;
   if (!isAligned && matmul.type != INGOT_F64)
     rate *= unalignedShare;
-  NodeTime time = finish(getTileSeconds(matmul, rate), Limit::Compute, traffic);
+  NodeTime time = finish(getTileTime(matmul, rate), Limit::Compute, traffic);
   time.flops = 2 * matmul.batch * matmul.m * matmul.n * matmul.k;
   return time;
 }
@@ -171,7 +183,7 @@ NodeTime GpuModel::getConvolution(const ingot_conv_desc &desc,
                 : desc.type == INGOT_F16  ? machine.convolutionF16
                 : matmul.isTf32           ? machine.convolutionBf16 / 2
                                           : machine.convolutionF32;
-  NodeTime time = finish(getTileSeconds(matmul, rate), Limit::Compute, traffic);
+  NodeTime time = finish(getTileTime(matmul, rate), Limit::Compute, traffic);
   time.flops = 2 * outputs * groups * out * in * taps;
   return time;
 }
@@ -222,7 +234,10 @@ NodeTime GpuModel::getAttention(const Attention &attention,
   }
   double seconds =
       longest * perPair * machine.multiprocessors / rate + waves * perTile;
-  NodeTime time = finish(seconds, Limit::Compute, traffic);
+  double busy = share * perPair * machine.multiprocessors / rate +
+                blocks / machine.multiprocessors * perTile;
+  NodeTime time =
+      finish({seconds, std::min(busy, seconds)}, Limit::Compute, traffic);
   time.flops = flops;
   return time;
 }
@@ -246,8 +261,11 @@ NodeTime GpuModel::getKernel(const KernelWork &work, Traffic traffic) const {
   double busy = std::min(1.0, all / (machine.multiprocessors * enough));
   double issue = all * work.instructions / (machine.vectorF32 * busy);
   double latency = waves * work.waits * machine.latencySeconds;
-  return issue >= latency ? finish(issue, Limit::Compute, traffic)
-                          : finish(latency, Limit::Latency, traffic);
+  // Threads that wait take the room of others.
+  double filled = work.blocks / (waves * resident * machine.multiprocessors);
+  double taken = std::max(issue * busy, latency * filled);
+  return issue >= latency ? finish({issue, taken}, Limit::Compute, traffic)
+                          : finish({latency, taken}, Limit::Latency, traffic);
 }
 
 NodeTime GpuModel::getExchange(double bytes) const {
@@ -256,6 +274,15 @@ NodeTime GpuModel::getExchange(double bytes) const {
   time.seconds = machine.linkSeconds + 2 * bytes / machine.linkBandwidth;
   time.limit = Limit::Memory;
   return time;
+}
+
+double GpuModel::getSpeedTogether(const NodeTime &a, const NodeTime &b) const {
+  // Blocks take turns on multiprocessors without loss; accesses of two kernels
+  // to memory and cache get in each other's way.
+  double share = machine.concurrentShare > 0 ? machine.concurrentShare : 1;
+  return 1 /
+         std::max({1.0, a.multiprocessors + b.multiprocessors,
+                   (a.memory + b.memory) / share, (a.cache + b.cache) / share});
 }
 
 double GpuModel::getPeak(int32_t type, bool isTf32) const {

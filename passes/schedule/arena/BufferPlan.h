@@ -10,6 +10,7 @@
 
 #include "dialects/exec/Exec.h"
 #include "passes/schedule/arena/ArenaUse.h"
+#include "passes/schedule/streams/SideRegions.h"
 
 namespace ingot {
 
@@ -59,6 +60,11 @@ public:
   /// Returns the purpose of each interval.
   llvm::SmallVector<llvm::StringRef> listIntervalKinds() const {
     return listKinds(graph, lifetimes);
+  }
+  /// Returns the regions beside others; instants are those of intervals.
+  llvm::SmallVector<SideRegion> getSideRegions() const {
+    return llvm::to_vector(
+        NodeTimes(graph, graph.getProgramOrder()).getRegions());
   }
   unsigned getStatesInPlace() const { return graph.getStatesInPlace(); }
 

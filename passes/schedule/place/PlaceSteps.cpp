@@ -16,6 +16,7 @@
 #include "passes/schedule/LibraryCalls.h"
 #include "passes/schedule/Passes.h"
 #include "passes/schedule/arena/StatePlaces.h"
+#include "passes/schedule/place/SideCalls.h"
 #include "passes/schedule/place/StepParts.h"
 #include "runtime/abi/Abi.h"
 #include "llvm/ADT/ScopeExit.h"
@@ -90,6 +91,8 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
     for (auto start : func.getOps<StateGatherStartOp>())
       if (failed(inBucket(start)))
         return failure();
+    if (failed(SideCalls::check(func)))
+      return failure();
     for (Operation &op : func.getBody().front())
       if (!isa<FusionOp, func::ReturnOp>(op) && !isa<LibraryCall>(op) &&
           !op.hasTrait<SameBytes>())
@@ -148,6 +151,7 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
     // The number of calls before each instant of the plan.
     SmallVector<int64_t> callsBefore;
     int64_t calls = 0;
+    const SideCalls sides(plan.getSideRegions());
     for (Operation &op : func.getBody().front().without_terminator()) {
       bool isEmpty = llvm::all_of(op.getResultTypes(), [](Type type) {
         return cast<RankedTensorType>(type).getNumElements() == 0;
@@ -161,7 +165,10 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
         started.insert({start.getBucket(), start.getLoc()});
       if (op.hasTrait<SameBytes>())
         continue;
+      auto instant = static_cast<int64_t>(callsBefore.size());
+      calls += sides.leave(instant, op.getLoc(), builder);
       callsBefore.push_back(calls);
+      calls += sides.enter(instant, op.getLoc(), builder);
       if (isEmpty)
         continue;
       auto label =
@@ -196,6 +203,8 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
                           describeCall(cast<LibraryCall>(op), *target), inputs,
                           outputs, scratch, builder);
     }
+    calls += sides.leave(static_cast<int64_t>(callsBefore.size()),
+                         func.getLoc(), builder);
     callsBefore.push_back(calls);
     for (const FinalCopy &copy : plan.getFinalCopies()) {
       Location loc = copy.value.getLoc();

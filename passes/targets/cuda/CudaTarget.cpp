@@ -183,6 +183,13 @@ LibrarySupport CudaTarget::getSupport(LibraryCall call) const {
   return support;
 }
 
+/// Attentions of one shape share the memory that their algorithm needs beside
+/// the planned one.
+bool CudaTarget::canRunBeside(Operation *op) const {
+  auto call = dyn_cast<LibraryCall>(op);
+  return !call || !call.getEntry().starts_with("ingot_attention");
+}
+
 /// Returns what kernels that replace a call work in.
 static int64_t countCallScratch(LibraryCall call, int64_t threads) {
   MLIRContext *context = call->getContext();

@@ -31,7 +31,10 @@ public:
   LossChunks getLossChunks(mlir::Type element) const override;
   const EpilogueLibrary *getEpilogueLibrary() const override;
   bool splitsReductions() const override { return true; }
+  bool repeatsColumns() const override { return true; }
   int64_t getStagingBlocks() const override;
+  int64_t getStreams() const override { return 2; }
+  bool canRunBeside(mlir::Operation *op) const override;
   void addLegalization(mlir::OpPassManager &functions, LegalizationPoint point,
                        const LegalizationOptions &options) const override;
   void addKernelPipeline(mlir::OpPassManager &manager,

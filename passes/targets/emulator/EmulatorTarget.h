@@ -26,6 +26,7 @@ public:
     return "";
   }
   int64_t getStagingBlocks() const override { return 0; }
+  int64_t getStreams() const override { return 1; }
   void addLegalization(mlir::OpPassManager &functions, LegalizationPoint point,
                        const LegalizationOptions &options) const override;
   void addKernelPipeline(mlir::OpPassManager &manager,

@@ -45,6 +45,8 @@ public:
   BlasLt(const Driver &driver, CUstream stream, Tuner *tuner);
   ~BlasLt();
 
+  /// Enqueues what comes in another stream.
+  void setStream(CUstream current) { stream = current; }
   /// Enqueues c = a x b (ingot_matmul). Throws failure.
   void multiply(ingot_context &context, const ingot_matmul_desc &desc,
                 const void *a, const void *b, void *c, void *scratch);

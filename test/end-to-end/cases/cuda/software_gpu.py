@@ -123,6 +123,32 @@ def kernels(ingot):
     check(functions > 60, f"{functions} functions")
 
 
+@case("cuda software gpu: what runs beside other operations of a step changes no loss")
+def sides(ingot):
+    trainer(ingot)
+    # Launches that take no time are reason enough for each region that is possible.
+    machine = ingot.path("machine.json")
+    machine.write_text(json.dumps({"launch_seconds": 1e-12}))
+    net = golden("mlp")
+    for model, data, flags in (
+        (net.model, net.data, net.compile_flags("adamw")),
+        (DIGITS / "digits.onnx", DIGITS / "train.npz", ["--loss", "cross-entropy", "--batch", "16"]),
+    ):
+        for precision in ("fp32", "bf16"):
+            together = [*flags, "--target", "cuda", "--precision", precision]
+            in_order = ingot.compile(model, *together)
+            on_gpu = ingot.compile(model, *together, "--machine", machine)
+            placed = ingot.path("placed.mlir")
+            ingot.succeed(ingot.ingotc(model, *together, "--machine", machine, "--emit", "exec", "-o", placed))
+            regions = placed.read_text().count("@ingot_side_start")
+            check(regions > 1, f"{regions} regions")
+            run = ["--data", data, "--steps", 4, "--seed", 1]
+            expected = losses(ingot, software(in_order, *run))
+            for seed in range(6):
+                got = losses(ingot, software(on_gpu, *run, seed=seed))
+                check(got == expected, f"order {seed}: {got}, in one stream {expected}")
+
+
 @case("cuda software gpu: what runs beside steps, and other ways to launch them, changes no loss")
 def options(ingot):
     trainer(ingot)
