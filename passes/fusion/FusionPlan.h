@@ -29,6 +29,10 @@ struct FusionLimits {
   /// The maximum number of ops that are computed for one root, and of their
   /// reads of inputs.
   unsigned maxRootOps = 128;
+  /// The operations for whose time a kernel could be launched, where each
+  /// element computes anew what its column has in common; 0 where kernels
+  /// compute that once.
+  double opsOfLaunch = 0;
 };
 
 /// A node of the schedule, which is executed as a unit.
@@ -71,6 +75,7 @@ private:
   void storeDeep();
   bool isWithin(mlir::Operation *op) const;
   void storeShared();
+  void storeColumns();
   void store(mlir::Operation *op);
   void storeThroughViews(mlir::Operation *op);
   void createNodes();
