@@ -61,23 +61,36 @@ def width_of(opcode):
 
 
 def analyse(lines):
-    """Of one function's instructions (address, opcode, operands): the share of wide bytes, instructions per byte, and
-    the longest chain of loads."""
-    moved = [(at, width_of(op)) for at, op, _ in lines if op.startswith(("LDG", "STG"))]
+    """Of one function's instructions (address, opcode, operands, target of a jump, whether it may not be taken): the
+    share of wide bytes, instructions per byte, and the longest chain of loads."""
+    moved = [(at, width_of(op)) for at, op, *_ in lines if op.startswith(("LDG", "STG"))]
     total = sum(width for _, width in moved)
     wide = sum(width for _, width in moved if width >= 16)
     loops = [(0, len(lines) * 16)]
-    for at, op, operands in lines:
-        target = re.search(r"\(\.L_x_(\d+)\)|0x([0-9a-f]+)", operands) if op.startswith("BRA") else None
-        if target and target[2] and int(target[2], 16) < at:
-            loops.append((int(target[2], 16), at))
+    for at, _, _, target, _ in lines:
+        # What jumps to itself is behind the end of the function.
+        if target is not None and target < at:
+            loops.append((target, at))
     # The smallest part of the code that moves as much as any loop does.
     inside = {loop: sum(w for at, w in moved if loop[0] <= at <= loop[1]) for loop in loops}
     most = max((inside[loop] for loop in loops[1:]), default=total)
     hot = min((loop for loop in loops if inside[loop] >= most), key=lambda loop: loop[1] - loop[0])
-    count = sum(hot[0] <= at <= hot[1] for at, _, _ in lines)
-    depth, longest = {}, 0
-    for _, op, operands in lines:
+    count = sum(hot[0] <= at <= hot[1] for at, *_ in lines)
+    # The loads that registers wait for, also as a later place is jumped to with.
+    depth, longest, jumped = {}, 0, {}
+    is_reached = True
+    for at, op, operands, target, is_conditional in lines:
+        if at in jumped:
+            others = jumped.pop(at)
+            names = set(others) | (set(depth) if is_reached else set())
+            depth = {name: max(others.get(name, 0), depth.get(name, 0) if is_reached else 0) for name in names}
+            is_reached = True
+        if target is not None and target > at:
+            others = jumped.setdefault(target, {})
+            for name, level in depth.items():
+                others[name] = max(level, others.get(name, 0))
+        if op.startswith(("BRA", "EXIT", "RET")) and not is_conditional:
+            is_reached = False
         named = read_registers(operands)
         if not named or op.startswith(("STG", "STS", "BRA")):
             continue
@@ -94,14 +107,25 @@ def analyse(lines):
 
 def disassemble(text):
     """The instructions of each function."""
-    functions, name = {}, None
+    functions, name, labels, waiting = {}, None, {}, []
     for line in text.splitlines():
+        if label := re.match(r"(\.L_x_\d+):", line):
+            waiting.append(label[1])
         header = re.match(r"\s*\.section\s+\.text\.(\w+)", line) or re.match(r"//-+ \.text\.(\w+)", line)
         if header:
             name = header[1]
-        code = re.match(r"\s*/\*([0-9a-f]{4,})\*/\s+(?:@!?U?P\w+\s+)?([A-Z][\w.]*)\s*(.*?);", line)
+        code = re.match(r"\s*/\*([0-9a-f]{4,})\*/\s+(@!?U?P\w+\s+)?([A-Z][\w.]*)\s*(.*?);", line)
         if name and code:
-            functions.setdefault(name, []).append((int(code[1], 16), code[2], code[3]))
+            at = int(code[1], 16)
+            labels.update({(name, label): at for label in waiting})
+            waiting = []
+            functions.setdefault(name, []).append((at, code[3], code[4], bool(code[2])))
+    # Jumps name their targets; BRA.U and BRA.DIV have their condition among the operands.
+    for name, lines in functions.items():
+        for i, (at, op, operands, is_predicated) in enumerate(lines):
+            target = re.search(r"`\((\.L_x_\d+)\)", operands) if op.startswith("BRA") else None
+            is_conditional = is_predicated or op.startswith("BRA.") or "," in operands
+            lines[i] = (at, op, operands, labels.get((name, target[1])) if target else None, is_conditional)
     return functions
 
 

@@ -50,7 +50,14 @@ struct AssignStreams : ingot::impl::AssignStreamsBase<AssignStreams> {
       return;
     }
     Signature signature(func);
-    moveUpdates(StepGraph(signature, *target), *target);
+    const StepGraph inOrder(signature, *target);
+    int64_t before = inOrder.getArenaBytes();
+    constexpr int64_t percent = 100;
+    int64_t most =
+        before + std::max<int64_t>(before * maxGrowth / percent, freeBytes);
+    moveUpdates(inOrder, *target);
+    if (!StepGraph(signature, *target).fitsArena(most))
+      inOrder.applyOrder(inOrder.getProgramOrder());
     StepGraph graph(signature, *target);
     measure(graph, target->getMachine());
     SmallVector<Run> runs = findRuns(graph, *target);
@@ -60,10 +67,6 @@ struct AssignStreams : ingot::impl::AssignStreamsBase<AssignStreams> {
           << remark::reason("every operation is needed soon");
       return;
     }
-    int64_t before = graph.getArenaBytes();
-    constexpr int64_t percent = 100;
-    int64_t most =
-        before + std::max<int64_t>(before * maxGrowth / percent, freeBytes);
     fit(runs, graph, *target, most);
     mark(runs, graph);
     report(runs, StepGraph(signature, *target).getArenaBytes());

@@ -65,3 +65,27 @@ func.func @forward(%x: tensor<64x64xf32> {ingot.name = "x", ingot.kind = "data"}
   %y = ingot.matmul %b, %c : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
   return %y : tensor<64x64xf32>
 }
+
+// -----
+
+// Tests that a loop does not write over what a region beside it reads, though
+// no operation reads it later.
+// CHECK-LABEL: exec.step @forward
+//       CHECK: exec.call @ingot_side_end() <>
+//       CHECK: %[[FROM:.*]] = exec.buffer{{ +}}arena [[#FROM:]] : memref<64x64xf32>
+//   CHECK-NOT: arena [[#FROM]] : memref<64x64xf32>
+//       CHECK: exec.launch @kernel_0(%[[FROM]])
+//       CHECK: exec.call @ingot_side_wait() <>
+module attributes {ingot.target = #ingot.target<"cuda">} {
+  func.func @forward(%x: tensor<64x64xf32> {ingot.name = "x", ingot.kind = "data"}) -> (tensor<64x64xf32> {ingot.name = "y"}) {
+    %a = ingot.matmul %x, %x : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+    %s = ingot.matmul %a, %a {ingot.side = 0 : i64} : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+    %b = ingot.fusion loop(%a) : (tensor<64x64xf32>) -> tensor<64x64xf32> {
+    ^bb0(%v: tensor<64x64xf32>):
+      %0 = ingot.exp %v : tensor<64x64xf32>
+      ingot.yield %0 : tensor<64x64xf32>
+    }
+    %y = ingot.matmul %b, %s : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+    return %y : tensor<64x64xf32>
+  }
+}
