@@ -124,6 +124,7 @@ private:
   INGOT_DNN_FUNCTIONS(INGOT_DECLARE)
 #undef INGOT_DECLARE
   cudnnHandle_t handle = nullptr;
+  CUstream_st *stream = nullptr;
   Tuner *tuner = nullptr;
   PlanCache<Plan> plans;
   /// Replaces the handle where there is no GPU.
