@@ -72,8 +72,8 @@ func.func @forward(%x: tensor<64x64xf32> {ingot.name = "x", ingot.kind = "data"}
 // no operation reads it later.
 // CHECK-LABEL: exec.step @forward
 //       CHECK: exec.call @ingot_side_end() <>
-//       CHECK: %[[FROM:.*]] = exec.buffer{{ +}}arena [[#FROM:]] : memref<64x64xf32>
-//   CHECK-NOT: arena [[#FROM]] : memref<64x64xf32>
+//       CHECK: %[[FROM:.*]] = exec.buffer{{ +}}arena [[#AT:]] : memref<64x64xf32>
+//   CHECK-NOT: arena [[#AT]] : memref<64x64xf32>
 //       CHECK: exec.launch @kernel_0(%[[FROM]])
 //       CHECK: exec.call @ingot_side_wait() <>
 module attributes {ingot.target = #ingot.target<"cuda">} {
