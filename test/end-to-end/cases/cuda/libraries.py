@@ -165,10 +165,11 @@ def spilling_kernels(ingot):
     check("minnctapersm 1" in heads(CUDA_HOME=str(ptxas.parent.parent))[kernel], "the kernel is as it was")
     check("Spills" not in remarks.read_text(), "the first assembly is reported")
     # An assembler that is a package of a Python, as pip installs it.
-    packaged = ingot.path("environment") / "lib/python3.99/site-packages/nvidia/cu13/bin/ptxas"
+    environment = ingot.path("environment")
+    packaged = environment / "lib/python3.99/site-packages/nvidia/cu13/bin/ptxas"
     packaged.parent.mkdir(parents=True)
     shutil.copy2(ptxas, packaged)
-    found = heads(CUDA_HOME="", CUDA_PATH="", PATH="/usr/bin:/bin", VIRTUAL_ENV=str(ingot.path("environment")))
+    found = heads(CUDA_HOME="", CUDA_PATH="", PATH="/usr/bin:/bin", VIRTUAL_ENV=str(environment))
     check("minnctapersm 1" in found[kernel], "ptxas is not found among Python's packages")
 
 
