@@ -98,10 +98,10 @@ void countZeros(Warp &warp, const Instruction &instruction) {
 }
 
 constexpr uint16_t signOfBfloat = 0x8000;
-struct NegBfloat {
+struct NegHalf {
   uint16_t operator()(uint16_t a) const { return a ^ signOfBfloat; }
 };
-struct AbsBfloat {
+struct AbsHalf {
   uint16_t operator()(uint16_t a) const {
     return a & static_cast<uint16_t>(~signOfBfloat);
   }
@@ -536,9 +536,10 @@ Form fakes::ptx::selectArithmetic(const Opcode &opcode) {
             : (isNeg ? mapUnary<int16_t, Neg> : mapUnary<int16_t, Abs>);
     return {execute, bytes, {bytes}};
   }
-  if ((root == "neg" || root == "abs") && type == "bf16")
-    return {root == "neg" ? mapUnary<uint16_t, NegBfloat>
-                          : mapUnary<uint16_t, AbsBfloat>,
+  // The sign is the highest bit of both.
+  if ((root == "neg" || root == "abs") && (type == "bf16" || type == "f16"))
+    return {root == "neg" ? mapUnary<uint16_t, NegHalf>
+                          : mapUnary<uint16_t, AbsHalf>,
             2,
             {2}};
   if (root == "neg")
