@@ -155,6 +155,7 @@ void ingot::buildFusionPipeline(OpPassManager &manager,
   addLegalization(manager, options, target, LegalizationPoint::Kernels);
   FormFusionsOptions fusion;
   fusion.each = options.level == 0;
+  fusion.matmulKernels = options.matmulKernels;
   manager.addNestedPass<func::FuncOp>(createFormFusions(fusion));
   // The schedule takes kernels and calls as they are.
   manager.addPass(createVerifyKernels());

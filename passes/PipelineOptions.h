@@ -157,6 +157,13 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
       "1 for none, which takes the memory of all logits",
       16, between<int64_t>(1, 1024)};
 
+  Setting<std::string> matmulKernels{
+      *this, "matmul-kernels",
+      "matmuls on a GPU of sm_90a: by the library, by own kernels wherever "
+      "there are some, or auto, by the one that the model predicts to be "
+      "faster",
+      "auto", oneOf(kMatmulKernels)};
+
   /// The module holds a module for each combination of sizes of dimensions, as
   /// the importer makes them.
   Setting<bool> variants{

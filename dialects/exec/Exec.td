@@ -369,4 +369,31 @@ def MatmulEpilogueGridOp : Exec_MatmulOp<"matmul_epilogue_grid"> {
   }];
 }
 
+def Exec_MatmulTileAttr : AttrDef<Exec_Dialect, "MatmulTile"> {
+  let mnemonic = "matmul_tile";
+  let summary = "the tile of a matmul's result that a block computes, and the part of the inner dimension in memory";
+  let parameters = (ins "int64_t":$m, "int64_t":$n, "int64_t":$k);
+  let assemblyFormat = "`<` $m `x` $n `x` $k `>`";
+}
+
+def MatmulGridOp : Exec_Op<"matmul_grid", [
+    AttrSizedOperandSegments, DeclareOpInterfaceMethods<SymbolUserOpInterface>,
+    DeclareOpInterfaceMethods<AbiCall, ["getBuffers", "getTable"]>,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "`ingot_matmul_grid`: a matmul and its epilogue as one GPU kernel";
+  let description = [{
+    The kernel is a `gpu.func` that takes two tensor maps, of lhs and rhs, then the inputs and the outputs of the
+    epilogue. The product itself is in no buffer. `kernel` names the launch; a block has `dynamic_bytes` of shared
+    memory besides what the kernel declares.
+  }];
+  let arguments = (ins Exec_Buffer:$lhs, Exec_Buffer:$rhs, Exec_GridAttr:$kernel,
+                       Variadic<Exec_Buffer>:$inputs, Variadic<Exec_Buffer>:$outputs,
+                       Exec_MatmulTileAttr:$tile, I64Attr:$dynamic_bytes, Exec_DescAttr:$desc, I64Attr:$flops);
+  let assemblyFormat = [{
+    $lhs `,` $rhs custom<MatmulFields>($desc) $kernel `tile` $tile `dynamic` $dynamic_bytes
+    `(` $inputs `)` `->` `(` $outputs `)` attr-dict `:` type(operands)
+  }];
+  let hasVerifier = 1;
+}
+
 #endif // INGOT_DIALECTS_EXEC_EXEC_TD

@@ -211,3 +211,57 @@ Descriptor MatmulEpilogueGridOp::getDescriptor(int64_t index) {
               findExtra(i));
   return descriptor;
 }
+
+//===----------------------------------------------------------------------===//
+// As one kernel of a GPU
+//===----------------------------------------------------------------------===//
+
+LogicalResult MatmulGridOp::verify() {
+  if (getDesc().getType() != &abi::structOf<ingot_matmul_desc>)
+    return emitOpError("must have a descriptor of type ingot_matmul_desc");
+  if (getOutputs().empty())
+    return emitOpError("writes nothing");
+  if (failed(verifyGrid(*this, getKernel().getGrid(), getKernel().getBlock())))
+    return failure();
+  ingot_matmul_grid_desc whole = {};
+  whole.matmul = getDesc().getDescriptor().get<ingot_matmul_desc>();
+  CallDescriptor descriptor;
+  descriptor = whole;
+  return verifyBuffers(*this, getAbiEntry(), descriptor, getBuffers());
+}
+
+LogicalResult MatmulGridOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  constexpr size_t maps = 2;
+  return verifyGridKernel(*this, symbols, getKernel().getKernel(),
+                          getTable().size(), /*others=*/maps);
+}
+
+const abi::Entry &MatmulGridOp::getAbiEntry() {
+  return *abi::findEntry("ingot_matmul_grid");
+}
+int64_t MatmulGridOp::getCallFlops() { return getFlops(); }
+int64_t MatmulGridOp::getCallBytes() { return bufferBytes(getOperands()); }
+SmallVector<Value> MatmulGridOp::getBuffers() { return {getLhs(), getRhs()}; }
+SmallVector<Value> MatmulGridOp::getTable() {
+  return llvm::to_vector(getOperands().drop_front(2));
+}
+void MatmulGridOp::getEffects(Effects &effects) {
+  addEffects(*this, 2 + getInputs().size(), effects);
+}
+
+Descriptor MatmulGridOp::getDescriptor(int64_t index) {
+  using Desc = ingot_matmul_grid_desc;
+  Desc desc = {};
+  desc.kernel = describeGrid(getKernel(), getTable().size());
+  desc.kernel.index = index;
+  desc.matmul = getDesc().getDescriptor().get<ingot_matmul_desc>();
+  desc.matmul.index = index;
+  desc.tile_m = static_cast<int32_t>(getTile().getM());
+  desc.tile_n = static_cast<int32_t>(getTile().getN());
+  desc.tile_k = static_cast<int32_t>(getTile().getK());
+  desc.dynamic_bytes = static_cast<int32_t>(getDynamicBytes());
+  Descriptor descriptor(desc);
+  descriptor.setName(offsetof(Desc, kernel) + offsetof(ingot_grid_kernel, name),
+                     getKernel().getKernel().getLeafReference());
+  return descriptor;
+}

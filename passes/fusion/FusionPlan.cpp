@@ -18,7 +18,7 @@ FusionPlan::FusionPlan(Block &block, const Shards &shards,
     position[&op] = position.size();
   chooseStored();
   if (!limits.each) {
-    if (limits.library)
+    if (limits.library && !limits.forcesKernels)
       chooseLibraryEpilogues();
     storeDeep();
     storeShared();
@@ -29,6 +29,8 @@ FusionPlan::FusionPlan(Block &block, const Shards &shards,
     mergeNodes();
     if (limits.epilogues && !limits.library)
       formEpilogues();
+    if (limits.epilogues && limits.library && limits.target)
+      formMatmulKernels();
   }
   dropUnreadRoots();
   sortNodes();

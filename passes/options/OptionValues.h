@@ -25,6 +25,10 @@ inline constexpr llvm::StringLiteral kTrainerPrecisions[] = {"fp32", "bf16",
 inline constexpr llvm::StringLiteral kFloat8Scalings[] = {"current", "delayed",
                                                           "block"};
 inline constexpr llvm::StringLiteral kOptimizerPrecisions[] = {"fp32", "bf16"};
+/// Who multiplies on GPUs: the faster by the model, the library, or generated
+/// kernels wherever there are some.
+inline constexpr llvm::StringLiteral kMatmulKernels[] = {"auto", "library",
+                                                         "own"};
 
 /// `a, b or c`.
 std::string joinChoices(llvm::ArrayRef<llvm::StringLiteral> choices);

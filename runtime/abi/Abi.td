@@ -235,6 +235,31 @@ def MatmulEpilogueGrid : MatmulEntry<"ingot_matmul_epilogue_grid", MatmulEpilogu
   }];
 }
 
+def MatmulGridDesc : Struct<"ingot_matmul_grid_desc", [
+    Field<GridKernel, "kernel", [{
+      It takes two tensor maps (CUtensorMap), of a and b, and then the buffers' addresses. It runs with any number of
+      blocks.
+    }]>,
+    Field<MatmulDesc, "matmul">,
+    Field<I32, "tile_m", "The rows of the product that a block computes at a time.">,
+    Field<I32, "tile_n", "The columns.">,
+    Field<I32, "tile_k", [{
+      The part of the inner dimension that is in shared memory at a time: 128 bytes of elements. A map's box is 128
+      bytes of the innermost dimension and, of the other one, a tile's rows, columns or part.
+    }]>,
+    Field<I32, "dynamic_bytes", "The shared memory of a block that the launch gives.">]> {
+  let description = "A matmul on a GPU by a kernel that the compiler generated, with its epilogue.";
+}
+def MatmulGrid : Entry<"ingot_matmul_grid", MatmulGridDesc, "matmul", [
+    In<"a", "a_type", ["batch", "m", "k"]>, In<"b", "b_type", ["batch", "k", "n"]>]> {
+  let hasTable = 1;
+  let targets = ["cuda"];
+  let description = [{
+    The epilogue of a b, whose elements are in registers only. `buffers` are the epilogue's other inputs, then its
+    outputs.
+  }];
+}
+
 //===----------------------------------------------------------------------===//
 // Convolution
 //===----------------------------------------------------------------------===//

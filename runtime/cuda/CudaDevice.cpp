@@ -394,13 +394,18 @@ CUgraphExec CudaDevice::record(ingot_context &context, ingot_step_fn function) {
   return executable;
 }
 
-void CudaDevice::launch(const ingot_context &context,
-                        const ingot_grid_kernel &kernel, void *const *buffers,
-                        bool tunes) {
+CUfunction CudaDevice::findKernel(const ingot_grid_kernel &kernel) {
   CUfunction &function = kernels[&kernel];
   if (!function)
     driver.check(driver.cuModuleGetFunction(&function, code, kernel.name),
                  "finding a kernel");
+  return function;
+}
+
+void CudaDevice::launch(const ingot_context &context,
+                        const ingot_grid_kernel &kernel, void *const *buffers,
+                        bool tunes) {
+  CUfunction function = findKernel(kernel);
   std::vector<void *> arguments(kernel.buffers);
   for (int32_t i = 0; i < kernel.buffers; ++i)
     arguments[i] = const_cast<void **>(&buffers[i]);
@@ -420,6 +425,28 @@ void CudaDevice::launch(const ingot_context &context,
     launches->launch(kernel, put);
   else
     put(kernel.grid);
+}
+
+void CudaDevice::launch(const ingot_matmul_grid_desc &matmul, const void *a,
+                        const void *b, void *const *buffers) {
+  const ingot_grid_kernel &kernel = matmul.kernel;
+  CUfunction function = findKernel(kernel);
+  MatmulMaps &maps = matmulMaps[&matmul];
+  if (!maps.isOf(a, b)) {
+    maps.encode(driver, matmul, a, b);
+    // More than the 48 KiB that any kernel may have.
+    driver.check(driver.cuFuncSetAttribute(
+                     function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                     matmul.dynamic_bytes),
+                 kernel.name);
+  }
+  std::vector<void *> arguments = {maps.getLhs(), maps.getRhs()};
+  for (int32_t i = 0; i < kernel.buffers; ++i)
+    arguments.push_back(const_cast<void **>(&buffers[i]));
+  driver.check(driver.cuLaunchKernel(function, kernel.grid, 1, 1, kernel.block,
+                                     1, 1, matmul.dynamic_bytes, stream,
+                                     arguments.data(), nullptr),
+               kernel.name);
 }
 
 void CudaDevice::copy(void *to, const void *from, size_t bytes) {

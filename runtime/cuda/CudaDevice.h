@@ -22,6 +22,7 @@
 #include "runtime/core/Device.h"
 #include "runtime/cuda/Driver.h"
 #include "runtime/cuda/LaunchTuner.h"
+#include "runtime/cuda/MatmulMaps.h"
 #include "runtime/cuda/libraries/BlasLt.h"
 #include "runtime/cuda/libraries/Dnn.h"
 #include "runtime/cuda/libraries/DnnAttention.h"
@@ -62,6 +63,9 @@ public:
   /// Launches a kernel. With `tunes`, --tune may try another number of blocks.
   void launch(const ingot_context &context, const ingot_grid_kernel &kernel,
               void *const *buffers, bool tunes = true);
+  /// Launches a generated matmul.
+  void launch(const ingot_matmul_grid_desc &matmul, const void *a,
+              const void *b, void *const *buffers);
   void copy(void *to, const void *from, size_t bytes);
   void clear(void *to, size_t bytes);
   BlasLt &getBlasLt();
@@ -102,6 +106,7 @@ private:
   std::string getName() const;
   void openGpu();
   void loadCode(const ingot_module_t &module);
+  CUfunction findKernel(const ingot_grid_kernel &kernel);
   CUdeviceptr allocateZeros(int64_t bytes);
   CUevent makeEvent(unsigned flags);
   std::string describeLack() const;
@@ -132,6 +137,7 @@ private:
   int64_t shardBytes = 0;
   std::vector<void *> hostBlocks;
   std::unordered_map<const ingot_grid_kernel *, CUfunction> kernels;
+  std::unordered_map<const ingot_matmul_grid_desc *, MatmulMaps> matmulMaps;
 
   /// The CUDA graph of a function.
   struct Recording {

@@ -60,6 +60,13 @@ void ingot_matmul(ingot_context *context, const ingot_matmul_desc *desc,
   });
 }
 
+void ingot_matmul_grid(ingot_context *context,
+                       const ingot_matmul_grid_desc *desc, const void *a,
+                       const void *b, void *const *buffers) {
+  enqueue(context, "matmul", desc->matmul.index,
+          [&](CudaDevice &device) { device.launch(*desc, a, b, buffers); });
+}
+
 void ingot_matmul_epilogue_grid(ingot_context *context,
                                 const ingot_matmul_epilogue_grid_desc *desc,
                                 const void *a, const void *b, void *c,

@@ -53,6 +53,8 @@
   X(cuModuleLoadDataEx)                                                        \
   X(cuModuleGetFunction)                                                       \
   X(cuModuleUnload)                                                            \
+  X(cuFuncSetAttribute)                                                        \
+  X(cuTensorMapEncodeTiled)                                                    \
   X(cuLaunchKernel)
 
 namespace ingot::runtime {

@@ -4,6 +4,7 @@
 
 #include "runtime/abi/Epilogue.h"
 #include "runtime/core/Context.h"
+#include "runtime/core/Error.h"
 
 #include <array>
 #include <cstring>
@@ -275,6 +276,12 @@ void ingot_launch_grid(ingot_context *context, const ingot_grid_kernel *kernel,
     return;
   ProfileScope scope(context, kernel->index);
   Launch(context, kernel, buffers).run();
+}
+
+void ingot_matmul_grid(ingot_context *context, const ingot_matmul_grid_desc *,
+                       const void *, const void *, void *const *) {
+  context->fail(failure("matmul", "the emulator has no tensor cores",
+                        "compile with --matmul-kernels library"));
 }
 
 void ingot_matmul_epilogue_grid(ingot_context *context,

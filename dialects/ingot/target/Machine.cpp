@@ -52,6 +52,7 @@ static constexpr Field kFields[] = {
     {"peak_bf16", &Machine::peakBf16},
     {"tile_seconds", &Machine::tileSeconds},
     {"attention_tile_seconds", &Machine::attentionTileSeconds},
+    {"generated_matmul_share", &Machine::generatedMatmulShare},
     {"attention_gradient_share", &Machine::attentionGradientShare},
     {"attention_ordered_share", &Machine::attentionOrderedShare},
     {"attention_softmax_share", &Machine::attentionSoftmaxShare},

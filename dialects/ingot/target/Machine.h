@@ -53,6 +53,9 @@ struct Machine {
   /// Seconds that an output tile of a matmul, and of attention, takes apart
   /// from its operations.
   double tileSeconds = 0, attentionTileSeconds = 0;
+  /// The rate of matmuls by generated kernels as a share of the library's; 0
+  /// where there are none.
+  double generatedMatmulShare = 0;
   /// The throughput of attention's gradient as a share of attention's, and of
   /// the gradient that sums in a fixed order as a share of the other one's.
   double attentionGradientShare = 0, attentionOrderedShare = 0;

@@ -102,6 +102,10 @@ int64_t Target::getScratchBytes(Operation *op) const {
   return call ? getSupport(call).scratchBytes : 0;
 }
 
+MatmulKernel Target::describeMatmulKernel(LibraryCall, int64_t, int64_t) const {
+  return {"the target generates no matmuls"};
+}
+
 StringRef Target::findMachine(StringRef) const { return ""; }
 
 void Target::addDevicePipeline(OpPassManager &) const {}

@@ -69,6 +69,16 @@ struct RowAlignment {
   int64_t unit = 0, line = 0;
 };
 
+/// A matmul and elementwise work on its result, as the library computes them
+/// and as one generated kernel would.
+struct MatmulKernel {
+  /// Why there is no generated kernel for it; empty if there is one.
+  std::string reason;
+  /// The predicted times of the kernel, and of the library's call with a kernel
+  /// after it.
+  double seconds = 0, librarySeconds = 0;
+};
+
 /// How losses over many rows are computed in chunks (--ingot-chunk-loss).
 struct LossChunks {
   /// Whether only a memory budget is reason enough.
@@ -178,6 +188,11 @@ public:
   /// Returns the library whose epilogues are the only ones that matmuls may
   /// have; null where generated code can be the epilogue.
   virtual const EpilogueLibrary *getEpilogueLibrary() const { return nullptr; }
+  /// Describes the generated kernel for a matmul whose epilogue reads
+  /// `readBytes` besides the product, and writes `writtenBytes`; 0 where there
+  /// is no epilogue. Asked only where there is a library of epilogues.
+  virtual MatmulKernel describeMatmulKernel(LibraryCall call, int64_t readBytes,
+                                            int64_t writtenBytes) const;
   /// Returns whether generated kernels distribute one reduction over all
   /// threads, so that the graph need not split it.
   virtual bool splitsReductions() const { return false; }

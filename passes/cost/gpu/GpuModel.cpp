@@ -127,6 +127,28 @@ NodeTime GpuModel::getMatmul(const Matmul &matmul, Traffic traffic) const {
   return time;
 }
 
+NodeTime GpuModel::getGeneratedMatmul(const Matmul &matmul, double tileM,
+                                      double tileN, Traffic operands,
+                                      Traffic epilogue) const {
+  double rate = getMatmulRate(machine, matmul.type, /*isTf32=*/false) * clock *
+                machine.generatedMatmulShare / machine.multiprocessors;
+  // Narrower tiles read more operands per operation, as those of the library.
+  double share = 1;
+  for (const Tile &tile : kTiles)
+    if (tile.m == tileM && tile.n == tileN)
+      share = tile.share;
+  double waves = divideUp(matmul.batch * divideUp(matmul.m, tileM) *
+                              divideUp(matmul.n, tileN),
+                          machine.multiprocessors);
+  double seconds = waves * 2 * tileM * tileN * matmul.k / (rate * share) +
+                   machine.tileSeconds * (1 + kNextTile * (waves - 1));
+  NodeTime time = finish(seconds, Limit::Compute, operands);
+  time.seconds += std::max(epilogue.memory / machine.memoryBandwidth,
+                           epilogue.cache / machine.cacheBandwidth);
+  time.flops = 2 * matmul.batch * matmul.m * matmul.n * matmul.k;
+  return time;
+}
+
 NodeTime GpuModel::getConvolution(const ingot_conv_desc &desc,
                                   ConvolutionPart part, Traffic traffic) const {
   auto multiply = [&](const int64_t *sizes) {

@@ -72,6 +72,10 @@ public:
 
   const Machine &getMachine() const { return machine; }
   NodeTime getMatmul(const Matmul &matmul, Traffic traffic) const;
+  /// Returns the time of a matmul by a generated kernel with tiles of that
+  /// size. What its epilogue moves is not hidden behind products.
+  NodeTime getGeneratedMatmul(const Matmul &matmul, double tileM, double tileN,
+                              Traffic operands, Traffic epilogue) const;
   /// Returns the time of a convolution as the matmul that it is.
   NodeTime getConvolution(const ingot_conv_desc &desc, ConvolutionPart part,
                           Traffic traffic) const;

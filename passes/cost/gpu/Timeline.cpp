@@ -54,6 +54,7 @@ private:
   void run(exec::AbiCall call);
   NodeTime getTime(exec::AbiCall call, Traffic &traffic);
   NodeTime launch(exec::LaunchGridOp call, Traffic &traffic);
+  NodeTime multiplyTiles(exec::MatmulGridOp product, Traffic &traffic);
   /// Returns what a call moves that reads and writes its buffers once.
   Traffic moveAll(exec::AbiCall call);
   void addRead(Value buffer, double passes, Traffic &traffic);
@@ -184,6 +185,8 @@ NodeTime Player::getTime(exec::AbiCall call, Traffic &traffic) {
   };
   if (auto grid = dyn_cast<exec::LaunchGridOp>(call.getOperation()))
     return launch(grid, traffic);
+  if (auto product = dyn_cast<exec::MatmulGridOp>(call.getOperation()))
+    return multiplyTiles(product, traffic);
   traffic = moveAll(call);
   exec::Descriptor descriptor = call.getDescriptor(/*index=*/0);
   StringRef entry = call.getAbiEntry().symbol;
@@ -212,6 +215,26 @@ NodeTime Player::getTime(exec::AbiCall call, Traffic &traffic) {
     time = multiply(product.getDesc().getDescriptor().get<ingot_matmul_desc>());
   }
   return time ? *time : model.getKernel(KernelWork(), traffic);
+}
+
+/// A generated matmul: what its epilogue moves is counted apart.
+NodeTime Player::multiplyTiles(exec::MatmulGridOp product, Traffic &traffic) {
+  auto desc = product.getDesc().getDescriptor().get<ingot_matmul_desc>();
+  Traffic operands, epilogue;
+  addRead(product.getLhs(), /*passes=*/1, operands);
+  addRead(product.getRhs(), /*passes=*/1, operands);
+  for (Value input : product.getInputs())
+    addRead(input, /*passes=*/1, epilogue);
+  for (Value output : product.getOutputs())
+    addWrite(output, epilogue);
+  traffic = {operands.memory + epilogue.memory,
+             operands.cache + epilogue.cache};
+  timeline.peak =
+      std::max(timeline.peak, model.getPeak(desc.a_type, /*isTf32=*/false));
+  auto tile = product.getTile();
+  return model.getGeneratedMatmul(
+      describe(desc), static_cast<double>(tile.getM()),
+      static_cast<double>(tile.getN()), operands, epilogue);
 }
 
 Node &Player::add(exec::AbiCall call) {

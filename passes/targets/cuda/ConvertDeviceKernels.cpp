@@ -11,6 +11,7 @@
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
 #include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
+#include "mlir/Conversion/NVVMToLLVM/NVVMToLLVM.h"
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
 #include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
@@ -21,6 +22,7 @@
 #include "mlir/Transforms/DialectConversion.h"
 #include "passes/codegen/Booleans.h"
 #include "passes/targets/cuda/Passes.h"
+#include "passes/targets/cuda/matmul/DeviceMatmul.h"
 #include "runtime/abi/Abi.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -90,14 +92,34 @@ struct ConvertDeviceKernels
     codegen::widenBooleans(getOperation());
     // The alignment that the arena guarantees, for accesses of 16 bytes.
     OpBuilder builder(&getContext());
-    for (auto function : getOperation().getOps<LLVM::LLVMFuncOp>())
+    for (auto function : getOperation().getOps<LLVM::LLVMFuncOp>()) {
       for (unsigned i = 0; i < function.getNumArguments(); ++i)
         if (isa<LLVM::LLVMPointerType>(function.getArgumentTypes()[i]))
           function.setArgAttr(i, LLVM::LLVMDialect::getAlignAttrName(),
                               builder.getI64IntegerAttr(INGOT_ALIGNMENT));
+      passTensorMaps(function);
+    }
   }
 
 private:
+  /// Tensor maps are parameters themselves, and not pointers.
+  static void passTensorMaps(LLVM::LLVMFuncOp function) {
+    auto maps = dyn_cast_or_null<IntegerAttr>(
+        function->removeAttr(codegen::kTensorMapsAttr));
+    OpBuilder builder(function.getContext());
+    auto type =
+        LLVM::LLVMArrayType::get(builder.getI8Type(), codegen::kTensorMapBytes);
+    for (unsigned i = 0; maps && i < maps.getInt(); ++i) {
+      function.setArgAttr(i, LLVM::LLVMDialect::getByValAttrName(),
+                          TypeAttr::get(type));
+      function.setArgAttr(
+          i, LLVM::LLVMDialect::getAlignAttrName(),
+          builder.getI64IntegerAttr(codegen::kTensorMapAlignment));
+      function.setArgAttr(i, NVVM::NVVMDialect::getGridConstantAttrName(),
+                          builder.getUnitAttr());
+    }
+  }
+
   /// Whether 32 bits are enough: a loop adds a step of up to 2^24 to an index
   /// before it compares.
   static bool hasSmallBuffers(gpu::GPUFuncOp function) {
@@ -125,7 +147,10 @@ private:
     // It would have libdevice called for these as well.
     target.addLegalOp<LLVM::CopySignOp, LLVM::FAbsOp, LLVM::FCeilOp,
                       LLVM::FFloorOp, LLVM::RoundEvenOp, LLVM::SqrtOp>();
+    // Its instruction has no intrinsic function.
+    target.addIllegalOp<NVVM::WgmmaMmaAsyncOp>();
     RewritePatternSet patterns(context);
+    populateNVVMToLLVMConversionPatterns(patterns);
     addMath(types, patterns);
     populateSCFToControlFlowConversionPatterns(patterns);
     arith::populateArithToLLVMConversionPatterns(types, patterns);

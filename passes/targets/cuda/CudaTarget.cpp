@@ -2,18 +2,21 @@
 
 #include "passes/targets/cuda/CudaTarget.h"
 
+#include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/ir/CallDescriptor.h"
 #include "dialects/ingot/ir/Dialect.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "passes/codegen/ElementEmitter.h"
+#include "passes/cost/gpu/GpuModel.h"
 #include "passes/targets/cuda/DeviceCode.h"
 #include "passes/targets/cuda/LibraryScratch.h"
 #include "passes/targets/cuda/Passes.h"
 #include "passes/targets/cuda/epilogues/LibraryEpilogue.h"
 #include "passes/targets/cuda/kernels/DeviceMessages.h"
 #include "passes/targets/cuda/kernels/ReductionSplit.h"
+#include "passes/targets/cuda/matmul/MatmulPlan.h"
 #include "passes/targets/host/Object.h"
 #include "passes/targets/host/ScalarPasses.h"
 
@@ -218,6 +221,9 @@ int64_t CudaTarget::getScratchBytes(Operation *op) const {
   auto fusion = dyn_cast<FusionOp>(op);
   if (!fusion)
     return library;
+  // A generated matmul works in registers and shared memory.
+  if (fusion.getKind() == FusionKind::Epilogue && !fusion.getLibraryAttr())
+    return 0;
   auto count = [&](const ReductionSpace &space, TypeRange inputs) {
     SmallVector<Type> buffers = llvm::map_to_vector(inputs, [](Type type) {
       return Type(flatType(cast<RankedTensorType>(type)));
@@ -289,6 +295,50 @@ struct CublasLtEpilogues : EpilogueLibrary {
 const EpilogueLibrary *CudaTarget::getEpilogueLibrary() const {
   static const CublasLtEpilogues library;
   return &library;
+}
+
+MatmulKernel CudaTarget::describeMatmulKernel(LibraryCall call,
+                                              int64_t readBytes,
+                                              int64_t writtenBytes) const {
+  using namespace gpu_model;
+  CallDescriptor descriptor = CallDescriptor::of(call);
+  if (!descriptor.is<ingot_matmul_desc>())
+    return {"it is not a matmul"};
+  auto desc = descriptor.get<ingot_matmul_desc>();
+  StringRef reason = codegen::MatmulPlan::refuse(desc, getArch());
+  if (reason.empty() && machine.generatedMatmulShare == 0)
+    reason = "the machine's profile has no rate for generated matmuls";
+  if (!reason.empty())
+    return {reason.str()};
+  GpuModel model(machine);
+  auto plan = codegen::MatmulPlan::choose(desc, machine);
+  Matmul matmul = {static_cast<double>(desc.batch), static_cast<double>(desc.m),
+                   static_cast<double>(desc.n), static_cast<double>(desc.k),
+                   desc.a_type};
+  auto bytesOf = [](Value value) {
+    return static_cast<double>(byteSize(tensorType(value)));
+  };
+  double operands = bytesOf(call->getOperand(0)) + bytesOf(call->getOperand(1));
+  double product = bytesOf(call->getResult(0));
+  bool hasEpilogue = writtenBytes != 0;
+  double others =
+      hasEpilogue ? static_cast<double>(readBytes + writtenBytes) : product;
+  MatmulKernel kernel;
+  kernel.seconds = model
+                       .getGeneratedMatmul(matmul, plan.tileM, plan.tileN,
+                                           Traffic::ofMemory(operands),
+                                           Traffic::ofMemory(others))
+                       .seconds;
+  kernel.librarySeconds =
+      model.getMatmul(matmul, Traffic::ofMemory(operands + product)).seconds;
+  if (!hasEpilogue)
+    return kernel;
+  // Half of the cache still has the product when the kernel reads it.
+  double missed = std::max(0.0, product - machine.cacheBytes / 2);
+  kernel.librarySeconds +=
+      model.getKernel(KernelWork(), {others + missed, others + product})
+          .seconds;
+  return kernel;
 }
 
 // cublasLtMatmul() requires it of workspaces ("must be 256B aligned"), and its

@@ -30,6 +30,8 @@ public:
   RowAlignment getRowAlignment(mlir::Type element) const override;
   LossChunks getLossChunks(mlir::Type element) const override;
   const EpilogueLibrary *getEpilogueLibrary() const override;
+  MatmulKernel describeMatmulKernel(LibraryCall call, int64_t readBytes,
+                                    int64_t writtenBytes) const override;
   bool splitsReductions() const override { return true; }
   int64_t getStagingBlocks() const override;
   void addLegalization(mlir::OpPassManager &functions, LegalizationPoint point,

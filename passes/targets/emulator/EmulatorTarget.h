@@ -26,6 +26,10 @@ public:
     return "";
   }
   int64_t getStagingBlocks() const override { return 0; }
+  MatmulKernel describeMatmulKernel(LibraryCall, int64_t,
+                                    int64_t) const override {
+    return {"the emulator has no tensor cores"};
+  }
   void addLegalization(mlir::OpPassManager &functions, LegalizationPoint point,
                        const LegalizationOptions &options) const override;
   void addKernelPipeline(mlir::OpPassManager &manager,

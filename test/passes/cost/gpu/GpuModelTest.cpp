@@ -70,6 +70,34 @@ TEST(GpuModel, MatmulsAreQuantized) {
             1.2 * getMatmulSeconds(model, 8192, 8192, 8192));
 }
 
+TEST(GpuModel, GeneratedMatmuls) {
+  Machine machine = getMachine("h100");
+  GpuModel model(machine, /*isSustained=*/false);
+  auto getSeconds = [&](double side, Traffic epilogue) {
+    return model
+        .getGeneratedMatmul({1, side, side, side}, 128, 256, Traffic(),
+                            epilogue)
+        .seconds;
+  };
+  // Between two published kernels, without and with barriers like its own
+  // (fast.cu, kernels 5 and 6).
+  for (auto [side, without, with] :
+       {std::tuple(8192.0, 658.4e12, 777.5e12), {6144, 625.8e12, 766.3e12}}) {
+    double rate = 2 * side * side * side / getSeconds(side, Traffic());
+    EXPECT_LT(rate, with) << side;
+    EXPECT_GT(rate, 0.9 * without) << side;
+    EXPECT_GT(getSeconds(side, Traffic()),
+              1.1 * getMatmulSeconds(model, side, side, side));
+  }
+  // What the epilogue moves is not hidden.
+  EXPECT_NEAR(getSeconds(8192, Traffic::ofMemory(1e9)) -
+                  getSeconds(8192, Traffic()),
+              1e9 / machine.memoryBandwidth, 1e-7);
+  // Only Hopper's profiles have generated matmuls.
+  EXPECT_EQ(getMachine("a100").generatedMatmulShare, 0);
+  EXPECT_EQ(getMachine("b200").generatedMatmulShare, 0);
+}
+
 TEST(GpuModel, ConvolutionsAreMatmuls) {
   Machine machine = getMachine("h100");
   GpuModel model(machine);
