@@ -21,26 +21,12 @@ namespace ingot::abi {
 /// The properties of the CPU that scratch memory depends on.
 struct ScratchMachine {
   int64_t threads = 1;
-  /// Whether the library multiplies in bf16 and in fp16; else operands are
-  /// converted in scratch memory.
-  bool multipliesBf16 = false, multipliesF16 = false;
-  /// Whether the packed GEMM reads 16-bit operands as they are stored
-  /// (runtime/cpu/gemm).
-  bool packsHalves = false;
   /// Whether matmuls run on tile registers: in 16-bit precision, and in f32 as
   /// sums of bf16 numbers (runtime/cpu/gemm).
   bool tilesHalves = false, tilesF32 = false;
 };
 
 namespace detail {
-
-/// Bytes of `elements` of `type` in f32; 0 if they need no conversion.
-constexpr int64_t convertedBytes(const ScratchMachine &machine, int32_t type,
-                                 int64_t elements) {
-  bool converts = (type == INGOT_BF16 && !machine.multipliesBf16) ||
-                  (type == INGOT_F16 && !machine.multipliesF16);
-  return converts ? alignTo(elements * 4, INGOT_ALIGNMENT) : 0;
-}
 
 /// The math mode of elements of `type` on tile units, or on vector units.
 constexpr ingot_math mathOf(bool onTiles, int32_t type) {
@@ -101,11 +87,9 @@ constexpr ingot_math getMath(const ingot_matmul_desc &desc,
 
 /// Bytes of scratch memory of a matmul. It holds packed operands: rows of a
 /// over a block of the inner dimension, and for each thread a block of columns
-/// of b (runtime/cpu/gemm). In addition it holds sums in f32 or, where the GEMM
-/// does not read 16-bit operands, all operands in f32.
+/// of b (runtime/cpu/gemm). In addition it holds sums in f32.
 constexpr int64_t getScratchBytes(const ingot_matmul_desc &desc,
                                   const ScratchMachine &machine) {
-  using detail::convertedBytes;
   if (desc.c_type == INGOT_F64)
     return 0;
   bool onTiles = isOnTiles(desc, machine);
@@ -119,11 +103,8 @@ constexpr int64_t getScratchBytes(const ingot_matmul_desc &desc,
   int64_t b = alignTo(std::min(desc.n, blocking.columns), columns) * innerBytes;
   int64_t packs = desc.batch == 1 ? 1 : machine.threads;
   int64_t packed = packs * a + machine.threads * b;
-  int64_t sums = desc.batch * desc.m * desc.n;
-  if (onTiles || machine.packsHalves) {
-    SumPart part = SumPart::of(desc, machine.threads);
-    sums = part.batches * desc.m * part.columns;
-  }
+  SumPart part = SumPart::of(desc, machine.threads);
+  int64_t sums = part.batches * desc.m * part.columns;
   // Threads that share a block of b, which stays in the cache, pack panels of
   // a, and keep them from one block to the next if they are few. On tile units
   // a block may have all of the inner dimension.
@@ -151,27 +132,21 @@ constexpr int64_t getScratchBytes(const ingot_matmul_desc &desc,
                      desc.m >= kGemmManyRows;
   if (keepsPanels)
     packed = std::max(packed, b + machine.threads * panel);
-  if (machine.packsHalves) {
-    // Complete sums of a panel are rounded without waiting for the others.
-    int64_t complete =
-        isWhole ? machine.threads * rows * blocking.columns * 4 : 0;
-    return desc.c_type == INGOT_F32
-               ? packed
-               : packed +
-                     std::max(complete, alignTo(sums * 4, INGOT_ALIGNMENT));
-  }
-  return packed + convertedBytes(machine, desc.c_type, sums) +
-         convertedBytes(machine, desc.a_type, desc.batch * desc.m * desc.k) +
-         convertedBytes(machine, desc.b_type, desc.batch * desc.k * desc.n);
+  // Complete sums of a panel are rounded without waiting for the others.
+  int64_t complete =
+      isWhole ? machine.threads * rows * blocking.columns * 4 : 0;
+  return desc.c_type == INGOT_F32
+             ? packed
+             : packed + std::max(complete, alignTo(sums * 4, INGOT_ALIGNMENT));
 }
 
 /// The entry points of convolutions.
 enum class ConvKind { Forward, InputGrad, FilterGrad };
 
 /// Whether a convolution is a matmul of pixels and filters as they are in
-/// memory: in f32, with one tap for each pixel.
+/// memory: with one tap for each pixel.
 constexpr bool isPointwise(const ingot_conv_desc &desc) {
-  if (desc.type != INGOT_F32 || !desc.channels_last || desc.groups != 1)
+  if (desc.type == INGOT_F64 || !desc.channels_last || desc.groups != 1)
     return false;
   for (int64_t i = 0; i < desc.spatial_rank; ++i)
     if (desc.kernel[i] != 1 || desc.stride[i] != 1 || desc.pad_low[i] != 0 ||
@@ -236,22 +211,105 @@ constexpr bool isWinograd(const ingot_conv_desc &desc) {
          2 * points * inTiles <= taps * inputs;
 }
 
-/// Whether runtime/cpu/depthwise computes a convolution: each channel has a
-/// filter of its own.
+/// Whether a convolution is depthwise (runtime/cpu/depthwise): each channel has
+/// a filter of its own.
 constexpr bool isDepthwise(const ingot_conv_desc &desc) {
-  return desc.type == INGOT_F32 && desc.spatial_rank == 2 &&
-         desc.channels_last && desc.groups == desc.in_channels &&
-         desc.groups == desc.out_channels && desc.groups > 1 &&
-         desc.kernel[0] * desc.kernel[1] <= kDepthwiseTaps;
+  return desc.type != INGOT_F64 && desc.groups == desc.in_channels &&
+         desc.groups == desc.out_channels && desc.groups > 1;
 }
 
-/// Bytes of scratch memory of such a convolution: the filter in another order,
-/// or its gradient in each image.
-constexpr int64_t getDepthwiseBytes(const ingot_conv_desc &desc) {
-  return alignTo(std::max<int64_t>(desc.batch, 1) * desc.in_channels *
-                     desc.kernel[0] * desc.kernel[1] * 4,
-                 INGOT_ALIGNMENT);
-}
+namespace detail {
+
+/// Elements of a row that windows are read from, and how many such rows the
+/// taps of one row of results are in, counting also those behind each other.
+struct WindowRows {
+  constexpr WindowRows(const ingot_conv_desc &desc, ConvKind kind) {
+    int64_t last = desc.spatial_rank - 1;
+    for (int64_t i = 0; i <= last; ++i) {
+      int64_t reach = (desc.kernel[i] - 1) * desc.dilation[i];
+      int64_t stride = desc.stride[i];
+      if (i == last)
+        pixels = kind == ConvKind::InputGrad
+                     ? divideCeil(desc.in[i], stride) + reach / stride + 1
+                     : std::max<int64_t>(desc.out[i] - 1, 0) * stride + reach + 1;
+      else
+        copies *= kind == ConvKind::InputGrad
+                      ? std::min(reach / stride + 1, desc.out[i])
+                      : std::min(reach + 1, desc.in[i]);
+    }
+  }
+  int64_t pixels = 1, copies = 1;
+};
+
+} // namespace detail
+
+/// The scratch memory of a depthwise convolution, in elements of f32: the
+/// filter, tap by tap, or its gradients for parts of the batch; then, for each
+/// thread, which rows it has, rows that windows are read from, and rows of
+/// results or, of the filter's gradient, of the output's gradient.
+struct DepthwiseBlocking {
+  constexpr DepthwiseBlocking(const ingot_conv_desc &desc, ConvKind kind,
+                              int64_t threads)
+      : threads(threads) {
+    constexpr int64_t lanes = 16;
+    width = alignTo(desc.groups, lanes);
+    int64_t last = desc.spatial_rank - 1, outputs = desc.batch;
+    for (int64_t i = 0; i <= last; ++i) {
+      taps *= desc.kernel[i];
+      outputs *= desc.out[i];
+    }
+    filters = taps * width;
+    detail::WindowRows window(desc, kind);
+    if (kind != ConvKind::FilterGrad) {
+      tags = window.copies;
+      rows = tags * window.pixels * desc.groups + kDepthwiseBlock;
+      bool isPlain = desc.type == INGOT_F32 && desc.channels_last;
+      others = isPlain ? 0
+                       : (kind == ConvKind::Forward ? desc.out[last]
+                                                    : desc.in[last]) *
+                                 desc.groups +
+                             kDepthwiseBlock;
+      return;
+    }
+    constexpr int64_t tasks = 16, leastPixels = 512, pixels = 128;
+    parts = std::max<int64_t>(
+        std::min({desc.batch,
+                  divideCeil(tasks, divideCeil(desc.groups, kDepthwiseBlock)),
+                  divideCeil(outputs, leastPixels)}),
+        1);
+    filters *= parts;
+    chunk = std::clamp<int64_t>(pixels / std::max<int64_t>(desc.out[last], 1),
+                                1, kDirectGradRows);
+    for (int64_t i = 0; i < last; ++i) {
+      int64_t reach = (desc.kernel[i] - 1) * desc.dilation[i] + 1;
+      if (i + 1 == last)
+        reach += (chunk - 1) * desc.stride[i];
+      slots[2 - last + i] = std::min(reach, desc.in[i]);
+    }
+    tags = slots[0] * slots[1];
+    int64_t block = std::min(desc.groups, kDepthwiseBlock);
+    rows = tags * window.pixels * block + kDepthwiseBlock;
+    others = chunk * desc.out[last] * block + kDepthwiseBlock;
+  }
+
+  constexpr int64_t getTagBytes() const {
+    return alignTo((tags + chunk) * 8, 64);
+  }
+  constexpr int64_t getThreadOffset(int64_t thread) const {
+    return alignTo(filters * 4, 64) +
+           thread * alignTo(getTagBytes() + (rows + others) * 4, 64);
+  }
+  constexpr int64_t getBytes() const {
+    return alignTo(getThreadOffset(threads), INGOT_ALIGNMENT);
+  }
+
+  int64_t threads;
+  /// Taps of a filter, and channels in whole vectors.
+  int64_t taps = 1, width = 0;
+  int64_t filters = 0, rows = 0, others = 0, tags = 0;
+  /// Of the filter's gradient, as of a direct convolution.
+  int64_t parts = 1, chunk = 1, slots[2] = {1, 1};
+};
 
 /// Whether a convolution runs as a GEMM on tile units
 /// (runtime/cpu/convolution/Im2colConvolution.h): in 16-bit precision, if rows
@@ -321,19 +379,155 @@ struct Im2colGemm {
   ingot_matmul_desc matmul = {};
 };
 
+/// The scratch memory of a direct convolution (runtime/cpu/direct), in elements
+/// of f32: packed filters or, of the filter's gradient, sums for parts of the
+/// batch; then, for each thread, which rows it has, rows of the operand that
+/// windows are read from, and rows of results or, of the filter's gradient, of
+/// the output's gradient.
+struct DirectBlocking {
+  constexpr DirectBlocking(const ingot_conv_desc &desc, ConvKind kind,
+                           int64_t threads)
+      : threads(threads) {
+    constexpr int64_t panel = 32;
+    bool isForward = kind == ConvKind::Forward;
+    bool isFilterGrad = kind == ConvKind::FilterGrad;
+    int64_t last = desc.spatial_rank - 1, taps = 1, outputs = desc.batch;
+    for (int64_t i = 0; i <= last; ++i) {
+      taps *= desc.kernel[i];
+      outputs *= desc.out[i];
+    }
+    detail::WindowRows window(desc, kind);
+    int64_t in = desc.in_channels / desc.groups;
+    int64_t out = desc.out_channels / desc.groups;
+    int64_t from =
+        kind == ConvKind::InputGrad ? desc.out_channels : desc.in_channels;
+    if (isFilterGrad) {
+      constexpr int64_t tasks = 8, blockColumns = 128, mostSums = 2 << 20;
+      constexpr int64_t leastPixels = 512;
+      int64_t width = alignTo(out, panel);
+      filters = taps * in * width * desc.groups;
+      int64_t perPart = desc.groups * divideCeil(width, blockColumns);
+      parts = std::max<int64_t>(
+          std::min({desc.batch, divideCeil(tasks, perPart),
+                    divideCeil(outputs, leastPixels),
+                    mostSums / std::max<int64_t>(filters, 1)}),
+          1);
+      filters *= parts;
+      chunk = std::clamp<int64_t>(
+          kDirectGradPixels / std::max<int64_t>(desc.out[last], 1), 1,
+          kDirectGradRows);
+      // Rows that the taps of neighbouring rows of outputs read.
+      for (int64_t i = 0; i < last; ++i) {
+        int64_t reach = (desc.kernel[i] - 1) * desc.dilation[i] + 1;
+        if (i + 1 == last)
+          reach += (chunk - 1) * desc.stride[i];
+        slots[2 - last + i] = std::min(reach, desc.in[i]);
+      }
+      tags = slots[0] * slots[1];
+      rows = tags * window.pixels * (in + kDirectPadding);
+      results = chunk * desc.out[last] * std::min(width, blockColumns);
+      return;
+    }
+    int64_t to = isForward ? desc.out_channels : desc.in_channels;
+    int64_t toPixels = isForward ? desc.out[last]
+                                 : divideCeil(desc.in[last], desc.stride[last]);
+    filters = taps * (isForward ? in : out) *
+              alignTo(isForward ? out : in, panel) * desc.groups;
+    tags = window.copies;
+    rows = tags * window.pixels * (from + kDirectPadding);
+    bool isPlain = desc.type == INGOT_F32 && desc.channels_last;
+    results = isPlain ? 0 : std::min(toPixels, kDirectColumns) * to;
+  }
+
+  constexpr int64_t getTagBytes() const { return alignTo(tags * 8, 64); }
+  constexpr int64_t getThreadBytes() const {
+    return alignTo(getTagBytes() + (rows + results) * 4, 64);
+  }
+  constexpr int64_t getThreadOffset(int64_t thread) const {
+    return alignTo(filters * 4, 64) + thread * getThreadBytes();
+  }
+  constexpr int64_t getBytes() const {
+    return alignTo(getThreadOffset(threads), INGOT_ALIGNMENT);
+  }
+
+  int64_t threads;
+  int64_t filters = 0, rows = 0, results = 0;
+  /// Numbers that say which rows a thread has.
+  int64_t tags = 0;
+  /// Of the filter's gradient: the parts of the batch whose sums are separate,
+  /// the most rows of outputs that are multiplied at once, and the rows of
+  /// inputs, of two axes, that are kept for them.
+  int64_t parts = 1, chunk = 1, slots[2] = {1, 1};
+};
+
+constexpr int64_t getScratchBytes(const ingot_conv_desc &desc,
+                                  const ScratchMachine &machine);
+
+/// Whether a convolution in 16 bits is computed in f32, on operands that are
+/// widened first: by Winograd's algorithm.
+constexpr bool isWidened(const ingot_conv_desc &desc) {
+  ingot_conv_desc wide = desc;
+  wide.type = INGOT_F32;
+  return (desc.type == INGOT_BF16 || desc.type == INGOT_F16) &&
+         isWinograd(wide);
+}
+
+/// Such a convolution in f32, and the memory of its operands and its result.
+struct WidenedConv {
+  constexpr WidenedConv(const ingot_conv_desc &narrow, ConvKind kind,
+                        int64_t threads)
+      : desc(narrow) {
+    int64_t inputs = desc.batch * desc.in_channels;
+    int64_t outputs = desc.batch * desc.out_channels;
+    int64_t filters = desc.out_channels * (desc.in_channels / desc.groups);
+    for (int64_t i = 0; i < desc.spatial_rank; ++i) {
+      inputs *= desc.in[i];
+      outputs *= desc.out[i];
+      filters *= desc.kernel[i];
+    }
+    firstSize = kind == ConvKind::Forward ? inputs : outputs;
+    secondSize = kind == ConvKind::FilterGrad ? inputs : filters;
+    resultSize = kind == ConvKind::Forward     ? outputs
+                 : kind == ConvKind::InputGrad ? inputs
+                                               : filters;
+    constexpr int64_t line = INGOT_ALIGNMENT / 4;
+    first = alignTo(firstSize, line);
+    second = alignTo(secondSize, line);
+    result = alignTo(resultSize, line);
+    desc.type = INGOT_F32;
+    ScratchMachine machine;
+    machine.threads = threads;
+    desc.scratch_bytes = getScratchBytes(desc, machine);
+  }
+
+  constexpr int64_t getBytes() const {
+    return (first + second + result) * 4 + desc.scratch_bytes;
+  }
+
+  ingot_conv_desc desc;
+  /// Elements of the operands and of the result, also as they lie in memory.
+  int64_t firstSize = 0, secondSize = 0, resultSize = 0;
+  int64_t first = 0, second = 0, result = 0;
+};
+
 /// What a thread of the vendor's library needs whatever the convolution.
 inline constexpr int64_t kLibraryBytes = 1 << 15;
+
+/// Whether the vendor's library computes a convolution, unless isOnTiles: in 16
+/// bits on a CPU with tile units.
+constexpr bool isVendors(const ingot_conv_desc &desc,
+                         const ScratchMachine &machine) {
+  return machine.tilesHalves && desc.batch > 0 &&
+         (desc.type == INGOT_BF16 || desc.type == INGOT_F16);
+}
 
 /// Bytes of scratch memory of a convolution by the vendor's library, whose
 /// layouts have channels in blocks of 16. It holds the filter in such a layout
 /// and, in the filter's gradient, a sum of filters for each thread. Where
 /// channels come first it holds input and output in such layouts, too; where
 /// they come last but do not fill blocks, an image's windows for each thread.
-constexpr int64_t getScratchBytes(const ingot_conv_desc &desc,
-                                  const ScratchMachine &machine) {
-  using detail::convertedBytes, detail::winogradBytes;
-  if (desc.type == INGOT_F64)
-    return 0;
+constexpr int64_t getVendorBytes(const ingot_conv_desc &desc,
+                                 const ScratchMachine &machine) {
   int64_t in = desc.batch, out = desc.batch, taps = 1;
   for (int64_t i = 0; i < desc.spatial_rank; ++i) {
     in *= desc.in[i];
@@ -341,13 +535,7 @@ constexpr int64_t getScratchBytes(const ingot_conv_desc &desc,
     taps *= desc.kernel[i];
   }
   int64_t inChannels = desc.in_channels, outChannels = desc.out_channels;
-  int64_t converted =
-      convertedBytes(machine, desc.type, in * inChannels) +
-      convertedBytes(machine, desc.type, out * outChannels) +
-      convertedBytes(machine, desc.type,
-                     taps * inChannels / desc.groups * outChannels);
-  bool isHalf = desc.type != INGOT_F32 && converted == 0;
-  int64_t bytes = isHalf ? 2 : 4;
+  constexpr int64_t bytes = 2;
   constexpr int64_t block = 16;
   int64_t filter = taps * alignTo(inChannels / desc.groups, block) *
                    alignTo(outChannels / desc.groups, block) * desc.groups;
@@ -364,31 +552,54 @@ constexpr int64_t getScratchBytes(const ingot_conv_desc &desc,
           ? alignTo(windows * bytes, 64)
           : alignTo(in * alignTo(inChannels, block) * bytes, 64) +
                 alignTo(out * alignTo(outChannels, block) * bytes, 64);
-  int64_t library = data + alignTo(filter * bytes, 64) +
+  return data + alignTo(filter * bytes, 64) +
                     alignTo(sums * machine.threads, INGOT_ALIGNMENT) +
                     std::max<int64_t>(2, machine.threads) * kLibraryBytes;
-  if (isDepthwise(desc))
-    return std::max(library, getDepthwiseBytes(desc));
-  if (isPointwise(desc)) {
-    ScratchMachine vectors;
-    vectors.threads = machine.threads;
-    for (ConvKind kind :
-         {ConvKind::Forward, ConvKind::InputGrad, ConvKind::FilterGrad})
-      library = std::max(
-          library, getScratchBytes(getPointwiseMatmul(desc, kind), vectors));
+}
+
+/// Bytes of scratch memory of a convolution, unless isOnTiles.
+constexpr int64_t getScratchBytes(const ingot_conv_desc &desc,
+                                  const ScratchMachine &machine) {
+  using detail::winogradBytes;
+  if (desc.type == INGOT_F64 || desc.batch == 0)
+    return 0;
+  if (isVendors(desc, machine)) {
+    // The same trainer may run where tile units are hidden.
+    ScratchMachine vectors = machine;
+    vectors.tilesHalves = vectors.tilesF32 = false;
+    return std::max(getVendorBytes(desc, machine),
+                    getScratchBytes(desc, vectors));
+  }
+  if (isWidened(desc))
+    return std::max({WidenedConv(desc, ConvKind::Forward, machine.threads)
+                         .getBytes(),
+                     WidenedConv(desc, ConvKind::InputGrad, machine.threads)
+                         .getBytes(),
+                     WidenedConv(desc, ConvKind::FilterGrad, machine.threads)
+                         .getBytes()});
+  int64_t bytes = 0;
+  for (ConvKind kind :
+       {ConvKind::Forward, ConvKind::InputGrad, ConvKind::FilterGrad}) {
+    bytes = std::max(
+        bytes, isDepthwise(desc)
+                   ? DepthwiseBlocking(desc, kind, machine.threads).getBytes()
+                   : DirectBlocking(desc, kind, machine.threads).getBytes());
+    if (isPointwise(desc))
+      bytes = std::max(bytes,
+                       getScratchBytes(getPointwiseMatmul(desc, kind), machine));
   }
   if (!isWinograd(desc))
-    return converted + library;
+    return bytes;
   auto countTiles = [&](const int64_t *extents) {
     constexpr int64_t tile = WinogradBlocking::kOut;
     return desc.batch * divideCeil(extents[0], tile) *
            divideCeil(extents[1], tile);
   };
-  return std::max({library,
-                   winogradBytes(countTiles(desc.out), inChannels, outChannels,
-                                 machine.threads),
-                   winogradBytes(countTiles(desc.in), outChannels, inChannels,
-                                 machine.threads)});
+  return std::max({bytes,
+                   winogradBytes(countTiles(desc.out), desc.in_channels,
+                                 desc.out_channels, machine.threads),
+                   winogradBytes(countTiles(desc.in), desc.out_channels,
+                                 desc.in_channels, machine.threads)});
 }
 
 /// Whether attention runs on tile units.

@@ -2,16 +2,13 @@
 //===----------------------------------------------------------------------===//
 //
 // ingot_matmul and ingot_matmul_epilogue (Abi.h). They run the packed GEMM of
-// this tree, on tile units (AMX) or vector units; the vendor's library
-// multiplies in 16-bit precision on vector units with instructions for it; f64
-// is a plain loop.
+// this tree, on tile units (AMX) or vector units; f64 is a plain loop.
 //
 //===----------------------------------------------------------------------===//
 
 #include "runtime/core/Context.h"
 #include "runtime/core/DType.h"
 #include "runtime/cpu/ThreadPool.h"
-#include "runtime/cpu/VendorLibrary.h"
 #include "runtime/cpu/gemm/Gemm.h"
 #include "runtime/cpu/gemm/PackedGemm.h"
 
@@ -47,18 +44,14 @@ static bool multiply(ingot_context *context, const ingot_matmul_desc &desc,
     return false;
   }
   if (desc.k == 0) {
-    // A sum of no terms, which the library does not write.
+    // A sum of no terms.
     int64_t size = getSize(getDType(desc.c_type));
     std::memset(c, 0, desc.batch * desc.m * desc.n * size);
     return false;
   }
   bool onTiles = desc.math != INGOT_MATH_EXACT && hasTileUnits();
-  if (onTiles || vendor::getComputeType(desc.a_type) == INGOT_F32) {
-    multiplyPacked(context, desc, onTiles, a, b, c, scratch, epilogue);
-    return true;
-  }
-  vendor::multiply(context, desc, a, b, c, scratch);
-  return false;
+  multiplyPacked(context, desc, onTiles, a, b, c, scratch, epilogue);
+  return true;
 }
 
 static void matmul(ingot_context *context, const ingot_matmul_desc &desc,

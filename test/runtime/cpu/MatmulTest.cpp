@@ -49,14 +49,8 @@ std::vector<double> multiply(const ingot_matmul_desc &d,
 
 /// This processor, as the compiler describes it.
 ingot::abi::ScratchMachine describeMachine() {
-  auto has = [](const char *feature) {
-    return findMissingFeatures({feature}).empty();
-  };
   ingot::abi::ScratchMachine machine;
   machine.threads = getThreadCount();
-  machine.multipliesBf16 = has("avx512bf16");
-  machine.multipliesF16 = has("avx512fp16");
-  machine.packsHalves = true;
   machine.tilesHalves = machine.tilesF32 = hasTileUnits();
   return machine;
 }

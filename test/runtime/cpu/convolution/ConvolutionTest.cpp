@@ -204,10 +204,8 @@ struct Layer {
   int64_t size, in, out, kernel, stride, groups;
 };
 
-// Numbers of threads that shapes, machines and the library's choices differ in.
+// Numbers of threads that shapes and machines differ in.
 TEST(Convolution, ScratchOfLayersIsAsPlanned) {
-  if (getCpuLevel() < ingot::abi::CpuLevel::V3)
-    GTEST_SKIP() << "without AVX2 the library's memory has no bound";
   int before = getThreadCount();
   for (int threads : {1, 2, 3, 4, 8})
     for (Layer layer : {Layer{28, 3, 64, 7, 2, 1},
@@ -281,37 +279,41 @@ ingot_conv_desc drawDepthwiseDesc(Philox &random, ingot_dtype type) {
   return d;
 }
 
-// Also where the library is used instead.
-TEST(Convolution, DepthwiseAgreesWithLoops) {
-  Philox random(5, 6);
-  for (int trial = 0; trial < 40; ++trial) {
-    ingot_conv_desc d = drawDepthwiseDesc(random, INGOT_F32);
-    ASSERT_TRUE(ingot::abi::isDepthwise(d));
-    int64_t sizes[] = {d.batch * d.in_channels * product(d.in, 2),
-                       d.in_channels * product(d.kernel, 2),
-                       d.batch * d.in_channels * product(d.out, 2)};
-    std::vector<float> operands[3];
-    for (int i = 0; i < 3; ++i) {
-      operands[i].resize(sizes[i]);
-      for (float &value : operands[i])
-        value = static_cast<float>(random.normal());
-    }
-    Block scratch(ingot::abi::getDepthwiseBytes(d), "scratch");
-    auto &[input, filter, output] = operands;
-    using ingot::abi::ConvKind;
-    for (auto [kind, first, second, result] :
-         {std::tuple{ConvKind::Forward, &input, &filter, 2},
-          {ConvKind::InputGrad, &output, &filter, 0},
-          {ConvKind::FilterGrad, &output, &input, 1}}) {
-      std::vector<float> own(sizes[result], NAN), expected(sizes[result]);
-      convolveDepthwise(d, kind, first->data(), second->data(), own.data(),
-                        scratch.getData());
-      convolveByLoops(d, kind, first->data(), second->data(), expected.data());
-      for (int64_t i = 0; i < sizes[result]; ++i)
-        ASSERT_NEAR(own[i], expected[i], 1e-4 * (1 + std::fabs(expected[i])))
-            << "kind " << static_cast<int>(kind) << " at " << i;
-    }
+TEST(Convolution, Depthwise) {
+  check<float>(INGOT_F32, 1e-4, 60, drawDepthwiseDesc);
+}
+
+/// Rows and channels that take several tiles, panels and pieces.
+ingot_conv_desc drawDirectDesc(Philox &random, ingot_dtype type) {
+  ingot_conv_desc d = {};
+  d.type = type;
+  d.channels_last = random.below(4) != 0;
+  d.filter_channels_last = random.below(4) == 0;
+  d.spatial_rank = 1 + random.below(2);
+  d.batch = 1 + random.below(4);
+  d.groups = random.below(4) ? 1 : 2;
+  bool isDeep = random.below(6) == 0;
+  d.in_channels = d.groups * (1 + random.below(isDeep ? 900 : 70));
+  d.out_channels = d.groups * (1 + random.below(isDeep ? 20 : 150));
+  if (random.below(8) == 0)
+    d.in_channels = 1024 * d.groups;
+  for (int64_t i = 0; i < d.spatial_rank; ++i) {
+    d.kernel[i] = 1 + random.below(4);
+    d.stride[i] = 1 + random.below(3);
+    d.dilation[i] = 1 + random.below(2);
+    int64_t reach = (d.kernel[i] - 1) * d.dilation[i];
+    d.pad_low[i] = random.below(reach + 2);
+    d.pad_high[i] = random.below(reach + 1);
+    int64_t most = i + 1 < d.spatial_rank ? 5 : random.below(5) ? 20 : 420;
+    d.in[i] = reach + 1 + random.below(isDeep ? 5 : most);
+    d.out[i] =
+        (d.in[i] + d.pad_low[i] + d.pad_high[i] - reach - 1) / d.stride[i] + 1;
   }
+  return d;
+}
+
+TEST(Convolution, Direct) {
+  check<float>(INGOT_F32, 3e-5, 60, drawDirectDesc, Scale::Whole);
 }
 
 TEST(Convolution, F32) { check<float>(INGOT_F32, 1e-4, 80, drawDesc); }
