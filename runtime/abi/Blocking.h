@@ -61,6 +61,16 @@ inline constexpr GemmBlocking kVectorBlocking = {
     .elementBytes = 4,
 };
 
+/// The same for operands in bf16 on CPUs that multiply pairs of them.
+inline constexpr GemmBlocking kDotBlocking = {
+    .tileRows = 12,
+    .tileColumns = 32,
+    .inner = 768,
+    .columns = 480,
+    .step = 2,
+    .elementBytes = 2,
+};
+
 /// The blocking for vector units with AVX2 (`lanes` is 8), whose 16 registers
 /// hold 12 vectors of sums, and for those that every CPU has (4). Blocks are
 /// smaller than with AVX-512, as the caches of these CPUs are.
@@ -119,6 +129,7 @@ constexpr bool isValid(const GemmBlocking &blocking) {
          blocking.inner % blocking.step == 0;
 }
 static_assert(isValid(kVectorBlocking));
+static_assert(isValid(kDotBlocking));
 static_assert(isValid(getNarrowBlocking(8)));
 static_assert(isValid(getNarrowBlocking(4)));
 static_assert(isValid(getTileBlocking(INGOT_F32)));

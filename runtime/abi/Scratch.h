@@ -85,16 +85,12 @@ constexpr ingot_math getMath(const ingot_matmul_desc &desc,
   return detail::mathOf(isOnTiles(desc, machine), desc.a_type);
 }
 
-/// Bytes of scratch memory of a matmul. It holds packed operands: rows of a
-/// over a block of the inner dimension, and for each thread a block of columns
-/// of b (runtime/cpu/gemm). In addition it holds sums in f32.
-constexpr int64_t getScratchBytes(const ingot_matmul_desc &desc,
-                                  const ScratchMachine &machine) {
-  if (desc.c_type == INGOT_F64)
-    return 0;
-  bool onTiles = isOnTiles(desc, machine);
-  GemmBlocking blocking =
-      onTiles ? getTileBlocking(desc.a_type) : kVectorBlocking;
+namespace detail {
+
+/// Bytes of scratch memory of a matmul with this blocking.
+constexpr int64_t packedBytes(const ingot_matmul_desc &desc,
+                              const ScratchMachine &machine,
+                              const GemmBlocking &blocking, bool onTiles) {
   int64_t rows = blocking.tileRows, columns = blocking.tileColumns;
   int64_t innerBytes = blocking.getLineBytes(std::min(desc.k, blocking.inner));
   int64_t packedRows =
@@ -138,6 +134,27 @@ constexpr int64_t getScratchBytes(const ingot_matmul_desc &desc,
   return desc.c_type == INGOT_F32
              ? packed
              : packed + std::max(complete, alignTo(sums * 4, INGOT_ALIGNMENT));
+}
+
+} // namespace detail
+
+/// Bytes of scratch memory of a matmul. It holds packed operands: rows of a
+/// over a block of the inner dimension, and for each thread a block of columns
+/// of b (runtime/cpu/gemm). In addition it holds sums in f32.
+constexpr int64_t getScratchBytes(const ingot_matmul_desc &desc,
+                                  const ScratchMachine &machine) {
+  if (desc.c_type == INGOT_F64)
+    return 0;
+  if (isOnTiles(desc, machine))
+    return detail::packedBytes(desc, machine, getTileBlocking(desc.a_type),
+                               /*onTiles=*/true);
+  int64_t bytes = detail::packedBytes(desc, machine, kVectorBlocking,
+                                      /*onTiles=*/false);
+  // The same trainer may run on a CPU that multiplies in bf16 and on others.
+  if (desc.a_type == INGOT_BF16 && desc.b_type == INGOT_BF16)
+    bytes = std::max(bytes, detail::packedBytes(desc, machine, kDotBlocking,
+                                                /*onTiles=*/false));
+  return bytes;
 }
 
 /// The entry points of convolutions.

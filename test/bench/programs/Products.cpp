@@ -84,7 +84,8 @@ double compare(const Product &p, int32_t type, bool onTiles, int rounds,
   product.c_type = resultType;
   ingot_context context;
   std::function<void()> runOther;
-  if (type != INGOT_F32 && !onTiles) {
+  bool isDot = type == INGOT_BF16 && gemm::multipliesBf16();
+  if (type != INGOT_F32 && !onTiles && !isDot) {
     ingot_matmul_desc wide = product;
     wide.a_type = wide.b_type = wide.c_type = INGOT_F32;
     auto wideA = std::make_shared<Matrix>(p.m * p.k, INGOT_F32);
