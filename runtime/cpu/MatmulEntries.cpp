@@ -13,6 +13,8 @@
 #include "runtime/cpu/gemm/PackedGemm.h"
 
 #include <cstring>
+#include <stdexcept>
+#include <string>
 
 using namespace ingot::runtime;
 
@@ -49,6 +51,10 @@ static bool multiply(ingot_context *context, const ingot_matmul_desc &desc,
     std::memset(c, 0, desc.batch * desc.m * desc.n * size);
     return false;
   }
+  for (int32_t type : {desc.a_type, desc.b_type, desc.c_type})
+    if (type != INGOT_F32 && type != INGOT_BF16 && type != INGOT_F16)
+      throw std::invalid_argument("nothing multiplies " +
+                                  std::string(getName(getDType(type))));
   bool onTiles = desc.math != INGOT_MATH_EXACT && hasTileUnits();
   multiplyPacked(context, desc, onTiles, a, b, c, scratch, epilogue);
   return true;

@@ -430,6 +430,7 @@ int Compiler::run(LinkInput &link, size_t index) {
     writeText(options.output, device.text);
     return 0;
   }
+  link.parts = target.findOptionalParts(*model.module);
   Builder builder(&context);
   auto setText = [&](StringRef name, StringRef bytes) {
     (*model.module)->setAttr(name, builder.getStringAttr(bytes));
@@ -477,6 +478,8 @@ int Compiler::run(LinkInput &link, size_t index) {
     throw failure("--arch", "the CPUs' steps differ in their states",
                   "report this with the model, and compile a trainer for each");
   link.objects = std::move(before.objects);
+  link.parts.insert(link.parts.end(), before.parts.begin(),
+                    before.parts.end());
   link.objects.push_back(std::move(*object));
   link.dataParallel = pipeline.dataParallel;
   if (index + 1 < options.archs.size())

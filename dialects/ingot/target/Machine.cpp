@@ -36,7 +36,6 @@ static constexpr Field kFields[] = {
     {"attention_f16", &Machine::attentionF16},
     {"multiplies_bf16", &Machine::multipliesBf16},
     {"multiplies_f16", &Machine::multipliesF16},
-    {"packs_halves", &Machine::packsHalves},
     {"tiles_halves", &Machine::tilesHalves},
     {"tiles_f32", &Machine::tilesF32},
     {"memory_bandwidth", &Machine::memoryBandwidth},

@@ -33,8 +33,6 @@ struct Machine {
   double attentionF32 = 25e9, attentionBf16 = 25e9, attentionF16 = 25e9;
   /// 1 if 16-bit contractions need no conversion of their operands.
   double multipliesBf16 = 0, multipliesF16 = 0;
-  /// 1 if matmuls that need a conversion read 16-bit operands in place.
-  double packsHalves = 0;
   /// 1 if matmuls run on the CPU's tile registers (AMX): in 16-bit precision,
   /// and in fp32 as bf16x3, with each operand as a sum of three bf16 numbers.
   double tilesHalves = 0, tilesF32 = 0;

@@ -145,6 +145,11 @@ public:
   // Library calls
   //===--------------------------------------------------------------------===//
 
+  /// Returns the symbols of parts of the runtime that a placed step only may
+  /// need, so that programs without such steps are linked without them.
+  virtual std::vector<std::string> findOptionalParts(mlir::ModuleOp placed) const {
+    return {};
+  }
   /// Returns whether an entry point executes `call`, and the resources that it
   /// then needs.
   virtual LibrarySupport getSupport(LibraryCall call) const = 0;

@@ -45,6 +45,9 @@ struct Room {
   }
 };
 
+/// The most rows of taps that are correlated at once.
+constexpr int64_t kTapRows = 5;
+
 /// A conflict that no distance has.
 constexpr int64_t kNoConflict = int64_t(1) << 60;
 
@@ -71,19 +74,94 @@ void packFilter(const ingot_conv_desc &d, const DepthwiseBlocking &blocking,
   }
 }
 
+/// How a row of pixels is read: through a copy with zeros around it, or in
+/// place, where only windows that reach over an edge are copied.
+struct Edges {
+  /// The pixels [begin, end) whose windows are inside, of `count`.
+  int64_t begin, end, count;
+
+  /// For pixels whose windows are [p * step + low, p * step + high) of columns.
+  Edges(int64_t count, int64_t step, int64_t low, int64_t high, int64_t columns)
+      : begin(std::clamp<int64_t>(ingot::abi::divideCeil(
+                                      std::max<int64_t>(-low, 0), step),
+                                  0, count)),
+        end(std::clamp<int64_t>(
+            columns < high ? 0 : (columns - high) / step + 1, begin, count)),
+        count(count) {}
+
+  /// Whether copying the windows over the edges, `taps` columns each, is less
+  /// work than copying the columns of the rows that a row of results adds.
+  bool areFewer(int64_t taps, int64_t columns) const {
+    return (count - (end - begin)) * taps < columns;
+  }
+  /// Calls `run` with each pixel whose window reaches over an edge.
+  template <typename Run> void forEach(Run run) const {
+    for (int64_t p = 0; p < begin; ++p)
+      run(p);
+    for (int64_t p = end; p < count; ++p)
+      run(p);
+  }
+};
+
+/// Copies a window of columns, `distance` apart, with zeros outside the row.
+void copyWindow(const float *row, int64_t first, int64_t distance,
+                int64_t columns, int64_t taps, int64_t pixelStride,
+                int64_t channels, float *to, int64_t toStride) {
+  for (int64_t tap = 0; tap < taps; ++tap, first += distance, to += toStride)
+    if (first >= 0 && first < columns)
+      std::copy_n(row + first * pixelStride, channels, to);
+    else
+      std::fill_n(to, channels, 0.0f);
+}
+
 //===----------------------------------------------------------------------===//
 // The forward pass, and the gradient of the input
 //===----------------------------------------------------------------------===//
+
+/// Computes the pixels of a line whose windows reach over an edge. `sources`
+/// are those of the first pixel that does not.
+void combineEdges(const Edges &edges, const Phase &phase,
+                  std::vector<const float *> &sources, int64_t columns,
+                  const Room &room, Line line) {
+  float *row = line.to;
+  int64_t channels = line.channels;
+  auto perRow = static_cast<int64_t>(phase.taps.size()) / line.taps;
+  line.columnStep = channels;
+  line.from = sources.data();
+  const std::vector<const float *> starts = sources;
+  edges.forEach([&](int64_t p) {
+    for (size_t i = 0; i < starts.size(); ++i) {
+      // The column of pixel 0 that the run of taps starts at.
+      int64_t shift = phase.taps[i % perRow * line.taps].shift;
+      const float *pixels =
+          starts[i] - (edges.begin * phase.step + shift) * channels;
+      float *window = room.rows + int64_t(i) * line.taps * channels;
+      copyWindow(pixels, p * phase.step + shift, 1, columns, line.taps,
+                 channels, channels, window, channels);
+      sources[i] = window;
+    }
+    line.to = row + p * line.toStep;
+    getKernels().combine(line);
+  });
+}
 
 /// Computes the results of one phase of positions.
 void combineImages(const DepthwiseBlocking &blocking, const Axes &axes,
                    const Images &from, const Images &to,
                    const Phase (&phases)[3], const float *filters,
                    char *scratch, int64_t batch) {
-  int64_t channels = from.channels;
-  RowReader reader(from, phases[2].getLow(), phases[2].getHigh(),
-                   phases[2].step, channels, kNoConflict,
-                   /*canBeInPlace=*/blocking.width == channels);
+  int64_t channels = from.channels, columns = from.extents[2];
+  Edges edges(phases[2].count, phases[2].step, phases[2].getLow(),
+              phases[2].getLow() + phases[2].getReach(), columns);
+  bool isWhole = blocking.width == channels;
+  bool hasWindows =
+      from.isPlain() && isWhole &&
+      edges.areFewer(phases[0].taps.size() * phases[1].taps.size() *
+                         phases[2].taps.size(),
+                     columns * phases[1].step);
+  RowReader reader(from, hasWindows ? 0 : phases[2].getLow(),
+                   hasWindows ? columns : phases[2].getHigh(), phases[2].step,
+                   channels, kNoConflict, /*canBeInPlace=*/isWhole);
   int64_t slots[2];
   for (int i = 0; i < 2; ++i)
     slots[i] = std::min(phases[i].getReach(), from.extents[i]);
@@ -151,7 +229,19 @@ void combineImages(const DepthwiseBlocking &blocking, const Axes &axes,
                       to.getRow(image, z, y) + phases[2].first * channels;
             line.toStep = phases[2].toStep * channels;
           }
-          getKernels().combine(line);
+          if (hasWindows) {
+            line.to += edges.begin * line.toStep;
+            line.pixels = edges.end - edges.begin;
+            for (const float *&source : sources)
+              source += edges.begin * phases[2].step * channels;
+          }
+          if (line.pixels > 0)
+            getKernels().combine(line);
+          if (hasWindows) {
+            line.to -= edges.begin * line.toStep;
+            line.pixels = 1;
+            combineEdges(edges, phases[2], sources, columns, room, line);
+          }
           if (!to.isPlain())
             writeRow(to, image, z, y, phases[2].first, phases[2].toStep,
                      line.pixels, 0, channels, room.others);
@@ -179,30 +269,40 @@ private:
   void correlate(int64_t tapRow, int64_t rows,
                  const std::vector<const float *> &grads,
                  const std::vector<const float *> &inputs, int64_t channel,
-                 float *sums) const;
+                 const Room &room, float *sums) const;
   const float *readInput(int64_t image, int64_t z, int64_t y, int64_t channel,
                          const Room &room) const;
 
   const DepthwiseBlocking &blocking;
   const Axes &axes;
   int64_t channels;
-  RowReader reader, gradReader;
+  Edges edges;
   /// Taps that are combined.
   int64_t runTaps;
+  bool hasWindows;
+  RowReader reader, gradReader;
 };
 
 FilterSums::FilterSums(const ingot_conv_desc &desc,
                        const DepthwiseBlocking &blocking, const Axes &axes,
                        const Images &input, const Images &grads)
     : blocking(blocking), axes(axes), channels(desc.groups),
-      reader(input, -axes.pad[2],
-             (axes.out[2] - 1) * axes.stride[2] - axes.pad[2] +
-                 (axes.kernel[2] - 1) * axes.dilation[2] + 1,
+      edges(axes.out[2], axes.stride[2], -axes.pad[2],
+            (axes.kernel[2] - 1) * axes.dilation[2] - axes.pad[2] + 1,
+            axes.in[2]),
+      runTaps(combinesTaps(axes.kernel[2], 1) ? axes.kernel[2] : 1),
+      hasWindows(input.isPlain() && blocking.width == channels &&
+                 edges.areFewer(blocking.taps, axes.in[2] * axes.stride[1]) &&
+                 kTapRows * blocking.chunk * runTaps * kDepthwiseBlock <=
+                     blocking.rows),
+      reader(input, hasWindows ? 0 : -axes.pad[2],
+             hasWindows ? axes.in[2]
+                        : (axes.out[2] - 1) * axes.stride[2] - axes.pad[2] +
+                              (axes.kernel[2] - 1) * axes.dilation[2] + 1,
              1, std::min(channels, kDepthwiseBlock), kNoConflict,
              /*canBeInPlace=*/blocking.width == channels),
       gradReader(grads, 0, axes.out[2], 1, std::min(channels, kDepthwiseBlock),
-                 kNoConflict, /*canBeInPlace=*/blocking.width == channels),
-      runTaps(combinesTaps(axes.kernel[2], 1) ? axes.kernel[2] : 1) {
+                 kNoConflict, /*canBeInPlace=*/blocking.width == channels) {
   checkMemory(reader.getRowSize() * blocking.slots[0] * blocking.slots[1] +
                       kDepthwiseBlock <=
                   blocking.rows &&
@@ -221,7 +321,8 @@ const float *FilterSums::readInput(int64_t image, int64_t z, int64_t y,
 void FilterSums::correlate(int64_t tapRow, int64_t rows,
                            const std::vector<const float *> &grads,
                            const std::vector<const float *> &inputs,
-                           int64_t channel, float *sums) const {
+                           int64_t channel, const Room &room,
+                           float *sums) const {
   if (grads.empty())
     return;
   Correlation c = {};
@@ -235,14 +336,42 @@ void FilterSums::correlate(int64_t tapRow, int64_t rows,
   c.channels = std::min(channels - channel, kDepthwiseBlock);
   c.pixels = axes.out[2];
   c.sumStep = blocking.width;
-  std::vector<const float *> shifted = inputs;
+  std::vector<const float *> shifted = inputs, pixels = grads;
   c.b = shifted.data();
+  int64_t begin = hasWindows ? edges.begin : 0;
   for (int64_t tap = 0; tap < axes.kernel[2]; tap += runTaps) {
     for (size_t i = 0; i < inputs.size(); ++i)
-      shifted[i] = inputs[i] + tap * c.tapStep;
+      shifted[i] = inputs[i] + tap * c.tapStep + begin * c.bStep;
+    for (size_t i = 0; i < grads.size(); ++i)
+      pixels[i] = grads[i] + begin * c.aStep;
+    c.a = pixels.data();
+    c.pixels = hasWindows ? edges.end - begin : axes.out[2];
     c.sums = sums + (tapRow * axes.kernel[2] + tap) * blocking.width + channel;
-    getKernels().correlate(c);
+    if (c.pixels > 0)
+      getKernels().correlate(c);
   }
+  if (!hasWindows)
+    return;
+  c.pixels = 1;
+  c.tapStep = kDepthwiseBlock;
+  int64_t step = axes.stride[2], pixelStride = reader.getPixelStride();
+  edges.forEach([&](int64_t p) {
+    for (int64_t tap = 0; tap < axes.kernel[2]; tap += runTaps) {
+      int64_t first = tap * axes.dilation[2] - axes.pad[2];
+      for (size_t i = 0; i < inputs.size(); ++i) {
+        float *window = room.rows + int64_t(i) * runTaps * kDepthwiseBlock;
+        copyWindow(inputs[i] + axes.pad[2] * pixelStride, p * step + first,
+                   axes.dilation[2], axes.in[2], runTaps, pixelStride,
+                   c.channels, window, kDepthwiseBlock);
+        shifted[i] = window;
+      }
+      for (size_t i = 0; i < grads.size(); ++i)
+        pixels[i] = grads[i] + p * c.aStep;
+      c.sums =
+          sums + (tapRow * axes.kernel[2] + tap) * blocking.width + channel;
+      getKernels().correlate(c);
+    }
+  });
 }
 
 void FilterSums::addLines(int64_t image, int64_t depth, int64_t height,
@@ -281,13 +410,13 @@ void FilterSums::addLines(int64_t image, int64_t depth, int64_t height,
           if (isWhole(line))
             inputs.push_back(
                 readInput(image, z, rowOf(line, r), channel, room));
-      correlate(tapRow, rows, grads, inputs, channel, sums);
+      correlate(tapRow, rows, grads, inputs, channel, room, sums);
       for (int64_t line = 0; line < count; ++line)
         for (int64_t r = 0; r < rows && !isWhole(line); ++r)
           if (isInside(rowOf(line, r))) {
             single[0] = lines[line];
             row[0] = readInput(image, z, rowOf(line, r), channel, room);
-            correlate(tapRow + r, 1, single, row, channel, sums);
+            correlate(tapRow + r, 1, single, row, channel, room, sums);
           }
     }
   }

@@ -7,10 +7,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/cpu/gemm/Avx512Lanes.h"
 #include "runtime/cpu/gemm/GemmKernels.h"
 
 #ifdef __x86_64__
+#include "runtime/cpu/gemm/Avx512Lanes.h"
+
 #define INGOT_DOTS                                                             \
   __attribute__((target("avx512f,avx512bw,avx512vl,avx512bf16")))
 
@@ -170,6 +171,44 @@ void multiplyTile(int64_t size, const char *panelA, const char *panelB,
   multiplyRows<kRows>(size, a, b, c, rowStride, rows, columns, adds);
 }
 
+/// A matrix times a vector, in the order of multiplyTile.
+INGOT_DOTS void multiplyVector(Elements matrix, int64_t lineStride,
+                               int64_t innerStride, int64_t lines,
+                               Elements vector, int64_t size, float *sums) {
+  const auto *from = static_cast<const uint16_t *>(matrix.data);
+  const auto *factors = static_cast<const uint16_t *>(vector.data);
+  alignas(64) float packed[kBlocking.inner / 2 * kLanes];
+  for (int64_t line = 0; line < lines; line += kLanes)
+    for (int64_t start = 0; start < size; start += kBlocking.inner) {
+      int64_t rest = size - start;
+      int64_t part = rest < kBlocking.inner ? rest : kBlocking.inner;
+      const uint16_t *first = from + line * lineStride + start * innerStride;
+      if (innerStride == 1)
+        packLines(first, lineStride, lines - line, part, kLanes, kLanes,
+                  packed);
+      else
+        for (int64_t i = 0; i < part; i += 2, first += 2 * innerStride)
+          _mm512_store_ps(
+              packed + i / 2 * kLanes,
+              pairLines(first, i + 1 < part ? first + innerStride : nullptr,
+                        lines - line));
+      __m512 sum = _mm512_setzero_ps();
+      for (int64_t i = 0; i < part; i += 2) {
+        uint32_t pair = factors[start + i];
+        if (i + 1 < part)
+          pair |= uint32_t(factors[start + i + 1]) << 16;
+        auto left = reinterpret_cast<__m512bh>(_mm512_set1_epi32(int(pair)));
+        auto right = reinterpret_cast<__m512bh>(
+            _mm512_load_ps(packed + i / 2 * kLanes));
+        sum = _mm512_dpbf16_ps(sum, left, right);
+      }
+      __mmask16 mask = firstLanes(lines - line);
+      if (start > 0)
+        sum = _mm512_add_ps(sum, _mm512_maskz_loadu_ps(mask, sums + line));
+      _mm512_mask_storeu_ps(sums + line, mask, sum);
+    }
+}
+
 INGOT_DOTS void roundSums(const float *sums, int32_t type, uint16_t *to,
                           int64_t count) {
   if (type != INGOT_BF16)
@@ -184,7 +223,7 @@ INGOT_DOTS void roundSums(const float *sums, int32_t type, uint16_t *to,
 
 constexpr Kernels makeKernels() {
   Kernels kernels = makeVectorKernels(kBlocking, packA, packB, multiplyTile,
-                                      /*multiplyVector=*/nullptr);
+                                      multiplyVector);
   kernels.round = roundSums;
   return kernels;
 }

@@ -72,7 +72,7 @@ def output_is_the_weights(ingot):
     ingot.succeed(ingot.ingotc(path, *flags, "-o", folder / "model"))
     check(other.read_bytes() == b"weights of another program", "model.safetensors was replaced")
     names = sorted(p.name for p in folder.iterdir())
-    check(names == ["model", "model.data", "model.libs", "model.onnx", "model.safetensors"], f"there are {names}")
+    check(names == ["model", "model.data", "model.onnx", "model.safetensors"], f"there are {names}")
     # The folder of libraries may hold something else.
     inside = folder / "t.libs" / "m.onnx"
     inside.parent.mkdir()
@@ -182,7 +182,7 @@ def failed_compile(ingot):
         ingot.check_error([*command, "--freeze", "fc1.weight"], 1, "ld.lld", env=env)
         check(sidecar.read_bytes() == earlier, "the weights of the earlier trainer were replaced")
         names = sorted(p.name for p in trainer.parent.iterdir())
-        check(names == ["t", "t.libs", "t.safetensors"], f"there are {names}")
+        check(names == ["t", "t.safetensors"], f"there are {names}")
 
 
 @case("arch-without-64-bits")

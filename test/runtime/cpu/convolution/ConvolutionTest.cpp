@@ -20,6 +20,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <functional>
 #include <tuple>
@@ -495,22 +496,25 @@ ingot_conv_desc drawTileDesc(Philox &random, ingot_dtype type) {
   return d;
 }
 
-/// Operands are what 16 bits hold, so that all that differs is the order of
-/// sums in f32 and the rounding of the result.
-class TileConvolution : public testing::TestWithParam<ingot_dtype> {};
+/// What Winograd's algorithm computes on widened operands.
+ingot_conv_desc drawHalfWinogradDesc(Philox &random, ingot_dtype type) {
+  ingot_conv_desc d = drawWinogradDesc(random, INGOT_F32);
+  d.type = type;
+  EXPECT_TRUE(ingot::abi::isWidened(d));
+  return d;
+}
 
-TEST_P(TileConvolution, EveryKindAsAProduct) {
-  if (!hasTileUnits())
-    GTEST_SKIP() << "this processor has no tile units";
-  ingot_dtype type = GetParam();
+/// Compares convolutions in 16 bits with sums in double. Operands are what 16
+/// bits hold, so that all that differs is the order of sums in f32 and the
+/// rounding of the result. Counts how many of each kind were chosen.
+void checkHalves(
+    ingot_dtype type, int cases, Draw drawDesc,
+    const std::function<bool(ingot_conv_desc &, ingot::abi::ConvKind)> &choose,
+    std::array<int, 3> &counts) {
   double tolerance = type == INGOT_BF16 ? 0x1p-8 : 0x1p-11;
   Philox random(7, 8);
-  ingot::abi::ScratchMachine machine;
-  machine.threads = getThreadCount();
-  machine.tilesHalves = true;
-  int counts[3] = {};
-  for (int i = 0; i < 24; ++i) {
-    ingot_conv_desc d = drawTileDesc(random, type);
+  for (int i = 0; i < cases; ++i) {
+    ingot_conv_desc d = drawDesc(random, type);
     struct Tensor {
       std::vector<uint16_t> half;
       std::vector<float> wide;
@@ -523,9 +527,10 @@ TEST_P(TileConvolution, EveryKindAsAProduct) {
       widenToF32(tensor.half.data(), type, tensor.wide.data(), count);
       return tensor;
     };
-    Tensor input = draw(d.batch * d.in_channels * product(d.in, 2));
-    Tensor output = draw(d.batch * d.out_channels * product(d.out, 2));
-    Tensor filter = draw(d.out_channels * d.in_channels * product(d.kernel, 2));
+    Tensor input = draw(d.batch * d.in_channels * product(d.in, d.spatial_rank));
+    Tensor output = draw(d.batch * d.out_channels * product(d.out, d.spatial_rank));
+    Tensor filter = draw(d.out_channels * (d.in_channels / d.groups) *
+                         product(d.kernel, d.spatial_rank));
     std::vector<double> sums[3] = {std::vector<double>(output.wide.size()),
                                    std::vector<double>(input.wide.size()),
                                    std::vector<double>(filter.wide.size())};
@@ -543,12 +548,9 @@ TEST_P(TileConvolution, EveryKindAsAProduct) {
         {&input, &filter}, {&output, &filter}, {&output, &input}};
     for (int kind = 0; kind < 3; ++kind) {
       auto which = static_cast<ingot::abi::ConvKind>(kind);
-      if (!isOnTiles(d, which, machine))
+      if (!choose(d, which))
         continue;
       ++counts[kind];
-      d.math = INGOT_MATH_TILES;
-      d.scratch_bytes =
-          ingot::abi::Im2colGemm(d, which, machine.threads).getScratchBytes();
       Block scratch(d.scratch_bytes, "scratch");
       const std::vector<double> &expected = sums[kind];
       std::vector<uint16_t> result(expected.size(), 0x7fff);
@@ -567,10 +569,50 @@ TEST_P(TileConvolution, EveryKindAsAProduct) {
             << "kind " << kind << " at " << j << " of case " << i;
     }
   }
+}
+
+class TileConvolution : public testing::TestWithParam<ingot_dtype> {};
+
+TEST_P(TileConvolution, EveryKindAsAProduct) {
+  if (!hasTileUnits())
+    GTEST_SKIP() << "this processor has no tile units";
+  ingot::abi::ScratchMachine machine;
+  machine.threads = getThreadCount();
+  machine.tilesHalves = true;
+  std::array<int, 3> counts = {};
+  checkHalves(
+      GetParam(), 24, drawTileDesc,
+      [&](ingot_conv_desc &d, ingot::abi::ConvKind kind) {
+        d.math = INGOT_MATH_TILES;
+        d.scratch_bytes =
+            ingot::abi::Im2colGemm(d, kind, machine.threads).getScratchBytes();
+        return isOnTiles(d, kind, machine);
+      },
+      counts);
   for (int count : counts)
     EXPECT_GT(count, 3);
 }
 
+class HalfConvolution : public testing::TestWithParam<ingot_dtype> {};
+
+TEST_P(HalfConvolution, EveryForm) {
+  std::array<int, 3> counts = {};
+  for (Draw draw : {drawDesc, drawDirectDesc, drawDepthwiseDesc,
+                    drawPointwiseDesc, drawHalfWinogradDesc})
+    checkHalves(GetParam(), 16, draw,
+                [](ingot_conv_desc &d, ingot::abi::ConvKind) {
+                  d.scratch_bytes =
+                      ingot::abi::getScratchBytes(d, {getThreadCount()});
+                  return true;
+                },
+                counts);
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, HalfConvolution,
+                         testing::Values(INGOT_BF16, INGOT_F16),
+                         [](const auto &info) {
+                           return info.param == INGOT_BF16 ? "Bf16" : "F16";
+                         });
 INSTANTIATE_TEST_SUITE_P(Types, TileConvolution,
                          testing::Values(INGOT_BF16, INGOT_F16),
                          [](const auto &info) {
