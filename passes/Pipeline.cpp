@@ -127,6 +127,8 @@ void ingot::buildFusionPipeline(OpPassManager &manager,
                                 const PipelineOptions &options,
                                 const Target &target) {
   manager.addNestedPass<func::FuncOp>(createSimplify());
+  // What follows treats the body of a loop as it treats other functions.
+  manager.addPass(createOutlineLoops());
   // While a cross entropy is one op, after simplification, which leaves no
   // trace of how the loss and its gradient were written.
   if (options.level > 0 && options.lossChunks > 1) {
@@ -155,6 +157,7 @@ void ingot::buildFusionPipeline(OpPassManager &manager,
   addLegalization(manager, options, target, LegalizationPoint::Kernels);
   FormFusionsOptions fusion;
   fusion.each = options.level == 0;
+  fusion.matmulKernels = options.matmulKernels;
   manager.addNestedPass<func::FuncOp>(createFormFusions(fusion));
   // The schedule takes kernels and calls as they are.
   manager.addPass(createVerifyKernels());
@@ -204,6 +207,12 @@ void ingot::buildPlacementPipeline(OpPassManager &manager,
     manager.addNestedPass<func::FuncOp>(createOrderSteps());
     // Whether a kernel can wait for another depends on the order.
     manager.addNestedPass<func::FuncOp>(createGroupKernels());
+    // Last: what runs beside what depends on the order. Memory that is asked
+    // for is not spent on it.
+    AssignStreamsOptions streams;
+    if (!options.memoryBudget.empty())
+      streams.maxGrowth = streams.freeBytes = 0;
+    manager.addNestedPass<func::FuncOp>(createAssignStreams(streams));
   }
   PlaceStepsOptions placement;
   placement.noReuse = options.level == 0;

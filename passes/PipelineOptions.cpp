@@ -40,15 +40,11 @@ llvm::Error PipelineOptions::check() const {
   if (precision != "fp8" && !fp8Scaling.getGivenTexts().empty())
     return makeOptionError(fp8Scaling.getName(), "requires --precision fp8",
                            "add --precision fp8, or leave it out");
-  if (precision == "fp8" && target != "cpu")
-    return makeOptionError(precision.getName(),
-                           "fp8 is computed by its roundings on CPUs alone",
-                           "compile for cuda with --precision bf16");
   if (fp8Scaling == "delayed" && (dataParallel || gradAccumulation > 1))
     return makeOptionError(
         fp8Scaling.getName(),
         "delayed scales would have to agree over ranks and micro-batches",
-        "choose current or block");
+        "choose current, block or mx");
   if (!memoryBudget.empty()) {
     auto size = MemorySize::parse(memoryBudget.getName(), memoryBudget,
                                   /*allowPercent=*/true);

@@ -18,32 +18,31 @@ namespace ingot {
 llvm::ArrayRef<llvm::StringLiteral> getOptimizerNames();
 
 struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
-  /// All options below, in their order.
+  /// All options below, in their order, and the section of those that follow.
   std::vector<PipelineOption *> all;
+  llvm::StringRef section;
 
-  //===--------------------------------------------------------------------===//
-  // What is trained
-  //===--------------------------------------------------------------------===//
+  Section training{*this, "What is trained"};
 
   Setting<std::string> loss{
-      *this, "loss",
+      *this, "loss LOSS",
       "cross-entropy[:AXIS], mse, bce-with-logits or output:NAME, with "
       "settings "
       "such as cross-entropy:smoothing=0.1, or a sum of them; needed unless "
       "the only output is a float scalar"};
   Setting<std::string> metrics{
-      *this, "metrics",
+      *this, "metrics NAMES",
       "metrics of evaluations, separated by commas: accuracy, topK, f1, auc, "
       "confusion, perplexity, mae, r2, as far as the loss has them"};
-  Setting<std::string> optimizer{*this, "optimizer",
+  Setting<std::string> optimizer{*this, "optimizer NAME",
                                  joinChoices(getOptimizerNames()) +
                                      " (that of --optimizer-model, or adamw)",
                                  "", oneOf(getOptimizerNames())};
   Setting<std::string> noDecay{
-      *this, "no-decay",
+      *this, "no-decay REGEX",
       "parameters without weight decay (regular expression)"};
-  ListSetting group{*this, "group",
-                    "NAME=REGEX: parameters of which the trainer can set the "
+  ListSetting group{*this, "group NAME=REGEX",
+                    "parameters of which the trainer can set the "
                     "learning rate and weight decay apart, and freeze for a "
                     "time, with --group NAME:..."};
   Setting<bool> clip{*this, "clip",
@@ -53,28 +52,27 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
       "compile in a check that leaves the model as it is in a step whose "
       "gradients are not finite, for the trainer's --nan skip"};
   Setting<int64_t> gradAccumulation{
-      *this, "grad-accumulation",
+      *this, "grad-accumulation N",
       "micro-batches per step: the update uses the mean over all of them", 1,
       between<int64_t>(1, 1 << 20)};
 
-  //===--------------------------------------------------------------------===//
-  // Precision
-  //===--------------------------------------------------------------------===//
+  Section inPrecision{*this, "Precision"};
 
   Setting<std::string> precision{
-      *this, "precision",
+      *this, "precision NAME",
       "precision of contractions: fp32, bf16, fp16 with loss scaling, or fp8, "
-      "which rounds what matmuls in bf16 read to 8 bits, as GPUs do",
+      "in which matmuls read 8 bits: in memory on GPUs, as roundings on CPUs",
       "fp32", oneOf(kTrainerPrecisions)};
   Setting<std::string> fp8Scaling{
-      *this, "fp8-scaling",
+      *this, "fp8-scaling NAME",
       "scales of fp8: current (of each tensor, in each step), delayed (of the "
-      "last 16 steps) or block (of 128 elements)",
+      "last 16 steps), block (of 128 elements) or mx (of 32 elements)",
       "current", oneOf(kFloat8Scalings)};
   Setting<std::string> keepFp32{
-      *this, "keep-fp32", "ONNX nodes that stay in fp32 (regular expression)"};
+      *this, "keep-fp32 REGEX",
+      "ONNX nodes that stay in fp32 (regular expression)"};
   Setting<std::string> forceLow{
-      *this, "force-low",
+      *this, "force-low REGEX",
       "additional ONNX nodes that run in 16 bits (regular expression)"};
   Setting<bool> tf32{
       *this, "tf32",
@@ -85,7 +83,7 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
       "compute exp, tanh and erf on a GPU with the bits of CPUs instead of its "
       "faster approximation of 2^x"};
   Setting<std::string> optimizerPrecision{
-      *this, "optimizer-precision",
+      *this, "optimizer-precision NAME",
       "precision of the optimizer's moments in memory: fp32, or bf16 with "
       "stochastic rounding",
       "fp32", oneOf(kOptimizerPrecisions)};
@@ -93,24 +91,22 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
       *this, "loss-scaling",
       "scale the loss dynamically in other precisions than fp16 too"};
 
-  //===--------------------------------------------------------------------===//
-  // Ranks
-  //===--------------------------------------------------------------------===//
+  Section forRanks{*this, "Ranks"};
 
   Setting<bool> dataParallel{
       *this, "data-parallel",
       "average gradients over the ranks that mpirun starts"};
   Setting<double> bucketMb{
-      *this, "bucket-mb",
+      *this, "bucket-mb X",
       "bucket size: MiB of gradients per all-reduce (from the latency and "
       "bandwidth of the machine's link)",
       0, between(0.001, 4096.0)};
   Setting<std::string> gradComm{
-      *this, "grad-comm",
+      *this, "grad-comm FORMAT",
       "format in which gradients are sent: bf16, fp16, powersgd:RANK, int8, "
       "topk:FRACTION, and start:STEPS, separated by commas (fp32)"};
   Setting<unsigned> zero{
-      *this, "zero",
+      *this, "zero N",
       "ZeRO stage: shard the optimizer's state (1) and the reduced gradients "
       "(2) over the ranks",
       0, between(0U, 2U)};
@@ -118,44 +114,47 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
       *this, "sync-batch-norm",
       "batch normalization computes its statistics over all ranks' samples"};
 
-  //===--------------------------------------------------------------------===//
-  // The machine
-  //===--------------------------------------------------------------------===//
+  Section forMachine{*this, "The machine"};
 
-  Setting<std::string> target{*this, "target", "cpu or cuda", "cpu"};
+  Setting<std::string> target{*this, "target NAME", "cpu or cuda", "cpu"};
   Setting<std::string> arch{
-      *this, "arch",
+      *this, "arch NAME",
       "LLVM's name of a CPU, such as x86-64-v3 or neoverse-n1, aarch64, a "
       "version of it such as armv8.2-a+dotprod, or native, "
       "which is the default; A+B makes steps for both, of which trainers take "
       "the best; "
       "for cuda a GPU architecture, sm_90 by default"};
   Setting<std::string> machine{
-      *this, "machine",
+      *this, "machine FILE",
       "JSON file of the machine to plan for, from ingot-measure"};
 
-  //===--------------------------------------------------------------------===//
-  // Kernels and memory
-  //===--------------------------------------------------------------------===//
+  Section forKernels{*this, "Kernels and memory"};
 
   Setting<unsigned> level{
-      *this, "level",
+      *this, "level N",
       "0: one kernel per op, no library calls, no reuse of memory; 1: fused, "
       "with little optimization of kernels; 2 and 3: fused",
       2, between(0U, 3U)};
   Setting<std::string> memoryBudget{
-      *this, "memory-budget",
+      *this, "memory-budget SIZE|N%",
       "SIZE of all planned memory, or N% of the activations: recompute until "
       "the step fits"};
-  ListSetting remat{*this, "remat",
+  ListSetting remat{*this, "remat RULE",
                     "save=REGEX or recompute=REGEX: whether to save or "
                     "recompute the results of ONNX nodes with such names"};
 
   Setting<int64_t> lossChunks{
-      *this, "loss-chunks",
+      *this, "loss-chunks N",
       "the most chunks of rows in which the loss of many classes is computed; "
       "1 for none, which takes the memory of all logits",
       16, between<int64_t>(1, 1024)};
+
+  Setting<std::string> matmulKernels{
+      *this, "matmul-kernels",
+      "matmuls on a GPU of sm_90a: by the library, by own kernels wherever "
+      "there are some, or auto, by the one that the model predicts to be "
+      "faster",
+      "auto", oneOf(kMatmulKernels)};
 
   /// The module holds a module for each combination of sizes of dimensions, as
   /// the importer makes them.

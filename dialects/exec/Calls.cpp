@@ -32,11 +32,9 @@ parseNamedBuffers(OpAsmParser &parser, FlatSymbolRefAttr symbol,
   if (!entry)
     return failure();
   SmallVector<int32_t> numbers;
-  auto parseBuffer = [&]() -> ParseResult {
-    SMLoc loc = parser.getCurrentLocation();
-    StringRef name;
-    if (parser.parseKeyword(&name) || parser.parseEqual() ||
-        parser.parseOperand(operands.emplace_back()))
+  StringRef name;
+  auto parseBuffer = [&](SMLoc loc) -> ParseResult {
+    if (parser.parseEqual() || parser.parseOperand(operands.emplace_back()))
       return failure();
     for (auto [i, buffer] : llvm::enumerate(entry->buffers))
       if (StringRef(buffer.name) == name) {
@@ -45,8 +43,17 @@ parseNamedBuffers(OpAsmParser &parser, FlatSymbolRefAttr symbol,
       }
     return parser.emitError(loc) << symbol << " has no buffer '" << name << "'";
   };
-  if (parser.parseCommaSeparatedList(parseBuffer))
-    return failure();
+  // There may be none.
+  SMLoc loc = parser.getCurrentLocation();
+  bool isThere = succeeded(parser.parseOptionalKeyword(&name));
+  while (isThere) {
+    if (parseBuffer(loc))
+      return failure();
+    isThere = succeeded(parser.parseOptionalComma());
+    loc = parser.getCurrentLocation();
+    if (isThere && parser.parseKeyword(&name))
+      return failure();
+  }
   places = parser.getBuilder().getDenseI32ArrayAttr(numbers);
   return success();
 }
@@ -105,6 +112,10 @@ static void printMatmulFields(OpAsmPrinter &printer, Operation *,
 static std::string nameOf(Type element) {
   if (element.isBF16())
     return "bf16";
+  if (isa<Float8E4M3FNType>(element))
+    return "f8e4m3";
+  if (isa<Float8E5M2Type>(element))
+    return "f8e5m2";
   unsigned bits = element.getIntOrFloatBitWidth();
   return (isa<FloatType>(element)       ? "f"
           : element.isUnsignedInteger() ? "u"

@@ -54,5 +54,17 @@ LogicalResult BufferOp::verify() {
   if (offset < 0 || offset % alignment != 0)
     return emitOpError("offset must be a multiple of ")
            << alignment << ", got " << offset;
+  ArrayRef<int64_t> strides = getStrides().value_or(ArrayRef<int64_t>());
+  size_t loops = 0;
+  for (Operation *op = (*this)->getParentOp(); isa_and_present<RepeatOp>(op);
+       op = op->getParentOp())
+    ++loops;
+  if (strides.size() > loops)
+    return emitOpError("has ")
+           << strides.size() << " strides in " << loops << " loops";
+  for (int64_t stride : strides)
+    if (stride % alignment != 0)
+      return emitOpError("strides must be multiples of ")
+             << alignment << ", got " << stride;
   return success();
 }

@@ -44,4 +44,13 @@ constexpr llvm::StringLiteral kExportBytesAttr = "exec.export_bytes";
 #define GET_OP_CLASSES
 #include "dialects/exec/ExecOps.h.inc"
 
+namespace ingot::exec {
+
+/// Visits the calls of a step in their order, each once, with the number of
+/// times that a step executes it.
+void forEachCall(StepOp step,
+                 llvm::function_ref<void(AbiCall call, int64_t times)> visit);
+
+} // namespace ingot::exec
+
 #endif // INGOT_DIALECTS_EXEC_EXEC_H

@@ -122,10 +122,17 @@ def BufferOp : Exec_Op<"buffer", [Pure]> {
     A `shard` is memory whose size depends on the number of ranks: it contains only the rank's elements, or payloads
     of all ranks. `offset` in the table of `ingot_shards` has the address that the tensor's first element has or would
     have.
+
+    Within `exec.repeat`, `strides` has for each of the loops around the buffer, the outermost first, the bytes from
+    its place in one iteration to that in the next; those that are left out are 0.
   }];
-  let arguments = (ins Exec_SpaceAttr:$space, I64Attr:$offset);
+  let arguments = (ins Exec_SpaceAttr:$space, I64Attr:$offset,
+                       OptionalAttr<DenseI64ArrayAttr>:$strides);
   let results = (outs Exec_Buffer:$result);
-  let assemblyFormat = "$space $offset attr-dict `:` type($result)";
+  let assemblyFormat = "$space $offset (`by` $strides^)? attr-dict `:` type($result)";
+  let builders = [OpBuilder<(ins "::mlir::Type":$type, "::ingot::exec::Space":$space, "int64_t":$offset), [{
+      build($_builder, $_state, type, space, offset, ::mlir::DenseI64ArrayAttr());
+    }]>];
   let hasVerifier = 1;
 }
 
@@ -181,7 +188,8 @@ def StepOp : Exec_Op<"step", [Symbol, IsolatedFromAbove, SingleBlock, NoTerminat
   let description = [{
     The operations are executed in order. `arena_bytes` is the size of the arena; `staging_bytes` is the size of the
     blocks through which inputs are copied to a GPU, which are part of the workspace. `live` lists the contents of the
-    arena at the peak, `intervals` all intervals of the arena.
+    arena at the peak, `intervals` all intervals of the arena. Calls within `exec.repeat` are executed several times,
+    and count once where calls are numbered.
 
     ```mlir
     exec.step @forward attributes {arena_bytes = 128 : i64, inputs = [#exec.value<name = "x", ...>], outputs = [...]} {
@@ -202,6 +210,26 @@ def StepOp : Exec_Op<"step", [Symbol, IsolatedFromAbove, SingleBlock, NoTerminat
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
   let hasVerifier = 1;
   let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "int64_t":$arena_bytes)>];
+}
+
+def RepeatOp : Exec_Op<"repeat", [SingleBlock, NoTerminator, NoRegionArguments]> {
+  let summary = "executes calls a known number of times";
+  let description = [{
+    The calls of the body are executed in order, `count` times. Its buffers move by their strides from one iteration
+    to the next.
+
+    ```mlir
+    exec.repeat 16 {
+      %x = exec.buffer arena 0 by [32] : memref<8xf32>
+      %sum = exec.buffer arena 512 : memref<8xf32>
+      exec.launch @kernel_0(%x, %sum) -> (%sum) {flops = 8 : i64} : memref<8xf32>, memref<8xf32> -> memref<8xf32>
+    }
+    ```
+  }];
+  let arguments = (ins ConfinedAttr<I64Attr, [IntPositive]>:$count);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$count attr-dict-with-keyword $body";
+  let builders = [OpBuilder<(ins "int64_t":$count)>];
 }
 
 def KernelOp : Exec_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBlock]> {
@@ -245,7 +273,7 @@ def CallOp : Exec_Op<"call", [
                        OptionalAttr<Exec_ScratchAttr>:$scratch);
   let assemblyFormat = [{
     $entry `(` custom<NamedBuffers>(ref($entry), $args, $places) `)` custom<CallFields>(ref($entry), $desc)
-    attr-dict `:` type($args)
+    attr-dict (`:` type($args)^)?
   }];
   let builders = [OpBuilder<(ins "::llvm::StringRef":$entry, "::llvm::ArrayRef<::mlir::Value>":$buffers,
                                  "const ::ingot::CallDescriptor &":$descriptor, CArg<"int64_t", "0">:$flops,
@@ -328,20 +356,22 @@ def MatmulEpilogueOp : Exec_MatmulOp<"matmul_epilogue"> {
   let description = [{
     The call writes lhs x rhs to the output number `product`. As parts of it are complete, the kernel, of kind
     `epilogue`, computes the outputs from them: it takes the matmul's result, then the inputs. Without a kernel, the
-    matmul's result is the output. `desc` describes the matmul.
+    matmul's result is the output. `desc` describes the matmul. Operands of 8-bit floats have `scales`, those of lhs
+    first.
 
     `library` is for GPUs (`exec.matmul_epilogue_grid`), and so is the kernel `extra`, which computes the extra output
     from operands of the call and from outputs, as `extra_inputs`. The table consists of the matmul's result, the
     inputs, the outputs, the extra inputs and the extra output: the numbers of `library` are positions in it.
   }];
-  let arguments = (ins Exec_Buffer:$lhs, Exec_Buffer:$rhs, OptionalAttr<FlatSymbolRefAttr>:$kernel,
+  let arguments = (ins Exec_Buffer:$lhs, Exec_Buffer:$rhs, Variadic<Exec_Buffer>:$scales,
+                       OptionalAttr<FlatSymbolRefAttr>:$kernel,
                        Variadic<Exec_Buffer>:$inputs, Variadic<Exec_Buffer>:$outputs,
                        OptionalAttr<FlatSymbolRefAttr>:$extra, Variadic<Exec_Buffer>:$extra_inputs,
                        Optional<Exec_Buffer>:$extra_output,
                        I64Attr:$product, Optional<Exec_Scratch>:$scratch,
                        Exec_DescAttr:$desc, I64Attr:$flops, OptionalAttr<Exec_LibraryEpilogueAttr>:$library);
   let assemblyFormat = [{
-    $lhs `,` $rhs custom<MatmulFields>($desc) (`finish` $kernel^)?
+    $lhs `,` $rhs (`scales` `(` $scales^ `)`)? custom<MatmulFields>($desc) (`finish` $kernel^)?
     `(` $inputs `)` `->` `(` $outputs `)` (`extra` $extra^ `(` $extra_inputs `)` `->` $extra_output)?
     (`scratch` $scratch^)? attr-dict `:` type(operands)
   }];
@@ -354,7 +384,8 @@ def MatmulEpilogueGridOp : Exec_MatmulOp<"matmul_epilogue_grid"> {
     the library's epilogue, which computes the same. Where an extra output is computed in two launches, the first
     writes `partials`, which are before it in the table, and the second reads them.
   }];
-  let arguments = (ins Exec_Buffer:$lhs, Exec_Buffer:$rhs, OptionalAttr<Exec_GridAttr>:$kernel,
+  let arguments = (ins Exec_Buffer:$lhs, Exec_Buffer:$rhs, Variadic<Exec_Buffer>:$scales,
+                       OptionalAttr<Exec_GridAttr>:$kernel,
                        Variadic<Exec_Buffer>:$inputs, Variadic<Exec_Buffer>:$outputs,
                        OptionalAttr<TypedArrayAttrBase<Exec_GridAttr, "launches">>:$extra,
                        Variadic<Exec_Buffer>:$extra_inputs, Variadic<Exec_Buffer>:$partials,
@@ -362,11 +393,38 @@ def MatmulEpilogueGridOp : Exec_MatmulOp<"matmul_epilogue_grid"> {
                        I64Attr:$product, Optional<Exec_Scratch>:$scratch,
                        Exec_DescAttr:$desc, I64Attr:$flops, OptionalAttr<Exec_LibraryEpilogueAttr>:$library);
   let assemblyFormat = [{
-    $lhs `,` $rhs custom<MatmulFields>($desc) (`finish` $kernel^)?
+    $lhs `,` $rhs (`scales` `(` $scales^ `)`)? custom<MatmulFields>($desc) (`finish` $kernel^)?
     `(` $inputs `)` `->` `(` $outputs `)` (`extra` $extra^ `(` $extra_inputs `)` `->` $extra_output
       `partials` `(` $partials `)`)?
     (`scratch` $scratch^)? attr-dict `:` type(operands)
   }];
+}
+
+def Exec_MatmulTileAttr : AttrDef<Exec_Dialect, "MatmulTile"> {
+  let mnemonic = "matmul_tile";
+  let summary = "the tile of a matmul's result that a block computes, and the part of the inner dimension in memory";
+  let parameters = (ins "int64_t":$m, "int64_t":$n, "int64_t":$k);
+  let assemblyFormat = "`<` $m `x` $n `x` $k `>`";
+}
+
+def MatmulGridOp : Exec_Op<"matmul_grid", [
+    AttrSizedOperandSegments, DeclareOpInterfaceMethods<SymbolUserOpInterface>,
+    DeclareOpInterfaceMethods<AbiCall, ["getBuffers", "getTable"]>,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "`ingot_matmul_grid`: a matmul and its epilogue as one GPU kernel";
+  let description = [{
+    The kernel is a `gpu.func` that takes two tensor maps, of lhs and rhs, then the inputs and the outputs of the
+    epilogue. The product itself is in no buffer. `kernel` names the launch; a block has `dynamic_bytes` of shared
+    memory besides what the kernel declares.
+  }];
+  let arguments = (ins Exec_Buffer:$lhs, Exec_Buffer:$rhs, Exec_GridAttr:$kernel,
+                       Variadic<Exec_Buffer>:$inputs, Variadic<Exec_Buffer>:$outputs,
+                       Exec_MatmulTileAttr:$tile, I64Attr:$dynamic_bytes, Exec_DescAttr:$desc, I64Attr:$flops);
+  let assemblyFormat = [{
+    $lhs `,` $rhs custom<MatmulFields>($desc) $kernel `tile` $tile `dynamic` $dynamic_bytes
+    `(` $inputs `)` `->` `(` $outputs `)` attr-dict `:` type(operands)
+  }];
+  let hasVerifier = 1;
 }
 
 #endif // INGOT_DIALECTS_EXEC_EXEC_TD

@@ -13,7 +13,8 @@ using namespace ingot::exec;
 /// those of kernels for the extra output.
 template <typename Op> static SmallVector<Value> epilogueTable(Op op) {
   SmallVector<Value> table = {op.getProductBuffer()};
-  llvm::append_range(table, op->getOperands().drop_front(2));
+  llvm::append_range(table,
+                     op->getOperands().drop_front(2 + op.getScales().size()));
   if (op.getScratch())
     table.pop_back();
   return table;
@@ -31,6 +32,8 @@ template <typename Op> static LogicalResult verifyMatmul(Op op) {
            << op.getProduct() << " of " << op.getOutputs().size();
   if (op.getDesc().getType() != &abi::structOf<ingot_matmul_desc>)
     return op.emitOpError("must have a descriptor of type ingot_matmul_desc");
+  if (!op.getScales().empty() && op.getScales().size() != 2)
+    return op.emitOpError("has the scales of one operand");
   if (failed(verifyBuffers(op, *abi::findEntry("ingot_matmul"),
                            op.getDesc().getDescriptor(), op.getBuffers())))
     return failure();
@@ -56,14 +59,15 @@ template <typename Op> static LogicalResult verifyMatmul(Op op) {
 /// where it was computed, as a library without an extra kernel does.
 template <typename Op> static int64_t countEpilogueBytes(Op op) {
   int64_t bytes = bufferBytes({op.getLhs(), op.getRhs()}) +
-                  bufferBytes(op.getInputs()) + bufferBytes(op.getOutputs());
+                  bufferBytes(op.getScales()) + bufferBytes(op.getInputs()) +
+                  bufferBytes(op.getOutputs());
   return op.getExtraOutput() ? bytes + bufferBytes(op.getExtraOutput()) : bytes;
 }
 
 /// Adds the effects of a call. Extra inputs are operands of the call, and its
 /// outputs once more.
 template <typename Op> static void addEpilogueEffects(Op op, Effects &effects) {
-  unsigned reads = 2 + op.getInputs().size();
+  unsigned reads = 2 + op.getScales().size() + op.getInputs().size();
   unsigned written = reads + op.getOutputs().size();
   unsigned extra = written + op.getExtraInputs().size();
   for (OpOperand &operand : op->getOpOperands()) {
@@ -91,7 +95,10 @@ static ingot_matmul_desc describeMatmul(Op op, int64_t index) {
   int64_t OP::getCallFlops() { return getFlops(); }                            \
   int64_t OP::getCallBytes() { return countEpilogueBytes(*this); }             \
   SmallVector<Value> OP::getBuffers() {                                        \
-    return {getLhs(), getRhs(), getProductBuffer(), getScratch()};             \
+    auto scales = llvm::to_vector_of<Value>(getScales());                      \
+    scales.resize(2);                                                          \
+    return {getLhs(),  getRhs(),           scales[0],                          \
+            scales[1], getProductBuffer(), getScratch()};                      \
   }                                                                            \
   SmallVector<Value> OP::getTable() { return epilogueTable(*this); }           \
   void OP::getEffects(Effects &effects) { addEpilogueEffects(*this, effects); }
@@ -209,5 +216,59 @@ Descriptor MatmulEpilogueGridOp::getDescriptor(int64_t index) {
   for (size_t i = 0; i < INGOT_EXTRA_KERNELS; ++i)
     setKernel(offsetof(Desc, extra) + i * sizeof(ingot_grid_kernel),
               findExtra(i));
+  return descriptor;
+}
+
+//===----------------------------------------------------------------------===//
+// As one kernel of a GPU
+//===----------------------------------------------------------------------===//
+
+LogicalResult MatmulGridOp::verify() {
+  if (getDesc().getType() != &abi::structOf<ingot_matmul_desc>)
+    return emitOpError("must have a descriptor of type ingot_matmul_desc");
+  if (getOutputs().empty())
+    return emitOpError("writes nothing");
+  if (failed(verifyGrid(*this, getKernel().getGrid(), getKernel().getBlock())))
+    return failure();
+  ingot_matmul_grid_desc whole = {};
+  whole.matmul = getDesc().getDescriptor().get<ingot_matmul_desc>();
+  CallDescriptor descriptor;
+  descriptor = whole;
+  return verifyBuffers(*this, getAbiEntry(), descriptor, getBuffers());
+}
+
+LogicalResult MatmulGridOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  constexpr size_t maps = 2;
+  return verifyGridKernel(*this, symbols, getKernel().getKernel(),
+                          getTable().size(), /*others=*/maps);
+}
+
+const abi::Entry &MatmulGridOp::getAbiEntry() {
+  return *abi::findEntry("ingot_matmul_grid");
+}
+int64_t MatmulGridOp::getCallFlops() { return getFlops(); }
+int64_t MatmulGridOp::getCallBytes() { return bufferBytes(getOperands()); }
+SmallVector<Value> MatmulGridOp::getBuffers() { return {getLhs(), getRhs()}; }
+SmallVector<Value> MatmulGridOp::getTable() {
+  return llvm::to_vector(getOperands().drop_front(2));
+}
+void MatmulGridOp::getEffects(Effects &effects) {
+  addEffects(*this, 2 + getInputs().size(), effects);
+}
+
+Descriptor MatmulGridOp::getDescriptor(int64_t index) {
+  using Desc = ingot_matmul_grid_desc;
+  Desc desc = {};
+  desc.kernel = describeGrid(getKernel(), getTable().size());
+  desc.kernel.index = index;
+  desc.matmul = getDesc().getDescriptor().get<ingot_matmul_desc>();
+  desc.matmul.index = index;
+  desc.tile_m = static_cast<int32_t>(getTile().getM());
+  desc.tile_n = static_cast<int32_t>(getTile().getN());
+  desc.tile_k = static_cast<int32_t>(getTile().getK());
+  desc.dynamic_bytes = static_cast<int32_t>(getDynamicBytes());
+  Descriptor descriptor(desc);
+  descriptor.setName(offsetof(Desc, kernel) + offsetof(ingot_grid_kernel, name),
+                     getKernel().getKernel().getLeafReference());
   return descriptor;
 }

@@ -18,6 +18,28 @@ void StepOp::build(OpBuilder &builder, OperationState &state, StringRef name,
   state.addRegion()->emplaceBlock();
 }
 
+void exec::RepeatOp::build(OpBuilder &builder, OperationState &state,
+                           int64_t count) {
+  state.addAttribute(getCountAttrName(state.name),
+                     builder.getI64IntegerAttr(count));
+  state.addRegion()->emplaceBlock();
+}
+
+static void visitCalls(Block &block, int64_t times,
+                       function_ref<void(AbiCall, int64_t)> visit) {
+  for (Operation &op : block)
+    if (auto repeat = dyn_cast<exec::RepeatOp>(op))
+      visitCalls(repeat.getBody().front(),
+                 times * static_cast<int64_t>(repeat.getCount()), visit);
+    else if (auto call = dyn_cast<AbiCall>(op))
+      visit(call, times);
+}
+
+void exec::forEachCall(StepOp step,
+                       function_ref<void(AbiCall, int64_t)> visit) {
+  visitCalls(step.getBody().front(), 1, visit);
+}
+
 /// Checks that the range [offset, offset + bytes) is within an arena.
 static bool isInArena(int64_t offset, int64_t bytes, int64_t arenaBytes) {
   return offset >= 0 && bytes >= 0 && offset <= arenaBytes &&

@@ -5,6 +5,7 @@
 
 include "dialects/ingot/target/Target.td"
 include "dialects/ingot/structure/Structure.td"
+include "dialects/ingot/loop/Loop.td"
 include "dialects/ingot/elementwise/Elementwise.td"
 include "dialects/ingot/shape/Shape.td"
 include "dialects/ingot/reduction/Reduction.td"

@@ -2,6 +2,7 @@
 
 #include "dialects/reference/Interpreter.h"
 
+#include "dialects/ingot/ir/Signature.h"
 #include "dialects/reference/Registry.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/Support/raw_ostream.h"
@@ -72,6 +73,10 @@ private:
   llvm::Error run(Operation &op);
   llvm::Expected<std::vector<Tensor>> call(func::CallOp op,
                                            std::vector<Tensor> arguments);
+  /// Returns the results of a loop, whose operands these are.
+  template <typename Loop>
+  llvm::Expected<std::vector<Tensor>> iterate(Loop loop, Block &body,
+                                              std::vector<Tensor> operands);
   std::vector<Tensor> copyOperands(Operation &op) const;
   void define(Value value, Tensor tensor);
   void release(Operation &op);
@@ -113,15 +118,67 @@ llvm::Expected<std::vector<Tensor>> Scope::call(func::CallOp op,
   return Scope(depth + 1).run(callee.getBody().front(), std::move(arguments));
 }
 
+/// Copies one slice along dimension 0.
+static void copySlice(Tensor &to, int64_t toSlice, const Tensor &from,
+                      int64_t fromSlice, int64_t size) {
+  for (int64_t i = 0; i < size; ++i)
+    to.copy(toSlice * size + i, from, fromSlice * size + i);
+}
+
+template <typename Loop>
+llvm::Expected<std::vector<Tensor>>
+Scope::iterate(Loop loop, Block &body, std::vector<Tensor> operands) {
+  size_t carried = loop.countCarried(), sequences = loop.getSequences().size();
+  if (body.getNumArguments() != operands.size())
+    return invalid("the body takes other values than the loop");
+  auto count = static_cast<int64_t>(loop.getCount());
+  std::vector<Tensor> outputs;
+  for (Value output : loop.getOutputs()) {
+    llvm::Expected<RankedTensorType> type = tensorTypeOf(output);
+    if (!type)
+      return type.takeError();
+    outputs.emplace_back(*type);
+  }
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t at = loop.getReverse() ? count - 1 - i : i;
+    std::vector<Tensor> arguments = operands;
+    for (size_t k = carried; k < carried + sequences; ++k) {
+      Tensor slice(cast<RankedTensorType>(body.getArgument(k).getType()));
+      copySlice(slice, 0, operands[k], at, slice.size());
+      arguments[k] = std::move(slice);
+    }
+    llvm::Expected<std::vector<Tensor>> yielded =
+        Scope(depth).run(body, std::move(arguments));
+    if (!yielded)
+      return yielded.takeError();
+    for (size_t k = 0; k < carried; ++k)
+      operands[k] = std::move((*yielded)[k]);
+    for (size_t k = 0; k < outputs.size(); ++k) {
+      const Tensor &slice = (*yielded)[carried + k];
+      copySlice(outputs[k], at, slice, 0, slice.size());
+    }
+  }
+  operands.resize(carried);
+  for (Tensor &output : outputs)
+    operands.push_back(std::move(output));
+  return operands;
+}
+
 llvm::Error Scope::run(Operation &op) {
-  if (isa<BarrierOp, FusionOp, func::CallOp>(op)) {
+  if (isa<BarrierOp, FusionOp, LoopOp, RepeatOp, func::CallOp>(op)) {
     std::vector<Tensor> results = copyOperands(op);
     if (!isa<BarrierOp>(op)) {
-      llvm::Expected<std::vector<Tensor>> inner =
-          isa<FusionOp>(op)
-              ? Scope(depth).run(cast<FusionOp>(op).getBody().front(),
-                                 std::move(results))
-              : call(cast<func::CallOp>(op), std::move(results));
+      auto evaluate = [&]() -> llvm::Expected<std::vector<Tensor>> {
+        if (auto fusion = dyn_cast<FusionOp>(op))
+          return Scope(depth).run(fusion.getBody().front(), std::move(results));
+        if (auto loop = dyn_cast<LoopOp>(op))
+          return iterate(loop, loop.getBlock(), std::move(results));
+        if (auto repeat = dyn_cast<RepeatOp>(op))
+          return iterate(repeat, findBody(repeat).getBody().front(),
+                         std::move(results));
+        return call(cast<func::CallOp>(op), std::move(results));
+      };
+      llvm::Expected<std::vector<Tensor>> inner = evaluate();
       if (!inner)
         return inner.takeError();
       results = std::move(*inner);

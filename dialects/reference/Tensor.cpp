@@ -8,6 +8,7 @@
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/raw_ostream.h"
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -43,7 +44,15 @@ double ingot::reference::roundToFloat(double value, Type element) {
     return value;
   if (element.isF32())
     return static_cast<float>(value);
-  return roundThrough(value, cast<FloatType>(element).getFloatSemantics());
+  const llvm::fltSemantics &semantics =
+      cast<FloatType>(element).getFloatSemantics();
+  // 8-bit types saturate.
+  constexpr unsigned narrow = 8;
+  if (element.getIntOrFloatBitWidth() == narrow) {
+    double largest = llvm::APFloat::getLargest(semantics).convertToDouble();
+    value = std::isnan(value) ? value : std::clamp(value, -largest, largest);
+  }
+  return roundThrough(value, semantics);
 }
 
 /// Of f32; of NaN the quiet one.
@@ -129,6 +138,7 @@ llvm::Error Tensor::checkType(RankedTensorType type) {
   bool known = element.isF16() || element.isBF16() || element.isF32() ||
                element.isF64() || element.isInteger(1) ||
                element.isInteger(8) || element.isInteger(16) ||
+               isa<Float8E4M3FNType, Float8E5M2Type>(element) ||
                element.isInteger(32) || element.isInteger(64);
   if (!known)
     return invalid("tensors of type " + text + " are not supported");
@@ -174,7 +184,9 @@ llvm::Expected<Tensor> Tensor::fromRawData(RankedTensorType type,
       tensor.reals[i] = load<float>(data, i);
     } else if (tensor.floating) {
       llvm::APFloat number(cast<FloatType>(element).getFloatSemantics(),
-                           llvm::APInt(16, load<uint16_t>(data, i)));
+                           bytesOf(element) == 1
+                               ? llvm::APInt(8, load<uint8_t>(data, i))
+                               : llvm::APInt(16, load<uint16_t>(data, i)));
       bool losesInfo;
       number.convert(llvm::APFloat::IEEEdouble(),
                      llvm::APFloat::rmNearestTiesToEven, &losesInfo);
@@ -208,8 +220,11 @@ std::vector<char> Tensor::getRawData() const {
       bool losesInfo;
       number.convert(cast<FloatType>(element).getFloatSemantics(),
                      llvm::APFloat::rmNearestTiesToEven, &losesInfo);
-      store(data, i,
-            static_cast<uint16_t>(number.bitcastToAPInt().getZExtValue()));
+      uint64_t bits = number.bitcastToAPInt().getZExtValue();
+      if (bytesOf(element) == 1)
+        store(data, i, static_cast<uint8_t>(bits));
+      else
+        store(data, i, static_cast<uint16_t>(bits));
     } else if (element.isInteger(64)) {
       store(data, i, integers[i]);
     } else if (element.isInteger(32)) {

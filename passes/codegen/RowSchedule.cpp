@@ -111,3 +111,13 @@ RowSchedule::RowSchedule(exec::KernelOp kernel)
       reads(space, opsOf(kernel), resultsOf(kernel)) {
   Scheduler(kernel, *this).run();
 }
+
+SmallVector<Value> codegen::indexInRow(const ScalarEmitter &e,
+                                       const RowSpace &space, Value tensor,
+                                       Value row, Value column) {
+  ArrayRef<int64_t> shape = tensorType(tensor).getShape();
+  size_t split = *space.split(shape);
+  SmallVector<Value> index = e.delinearize(row, shape.take_front(split));
+  llvm::append_range(index, e.delinearize(column, shape.drop_front(split)));
+  return index;
+}

@@ -11,6 +11,7 @@
 
 #include "dialects/exec/Exec.h"
 #include "dialects/ingot/analysis/RowSpace.h"
+#include "dialects/ingot/builders/Scalars.h"
 
 namespace ingot::codegen {
 
@@ -33,6 +34,12 @@ struct RowPhase {
   /// have values per row.
   bool hasPass() const { return !reductions.empty() || !stored.empty(); }
 };
+
+/// Returns the index, in a tensor of the space's rows, of an element of a row.
+llvm::SmallVector<mlir::Value> indexInRow(const ScalarEmitter &e,
+                                          const RowSpace &space,
+                                          mlir::Value tensor, mlir::Value row,
+                                          mlir::Value column);
 
 struct RowSchedule {
   explicit RowSchedule(exec::KernelOp kernel);

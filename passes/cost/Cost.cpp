@@ -4,6 +4,7 @@
 
 #include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/ir/Dialect.h"
+#include "dialects/ingot/ir/Signature.h"
 #include "dialects/ingot/support/Views.h"
 
 using namespace mlir;
@@ -72,10 +73,27 @@ static int64_t countReadBytes(FusionOp fusion) {
   return bytes;
 }
 
+/// A loop costs what its iterations cost.
+static Cost estimateLoop(RepeatOp loop, const Machine &machine) {
+  Cost all;
+  auto count = static_cast<int64_t>(loop.getCount());
+  for (Operation &op : findBody(loop).getBody().front().without_terminator()) {
+    Cost cost = estimateCost(&op, machine);
+    all.flops += count * cost.flops;
+    all.bytes += count * cost.bytes;
+    all.computeSeconds += static_cast<double>(count) * cost.computeSeconds;
+    all.memorySeconds += static_cast<double>(count) * cost.memorySeconds;
+    all.seconds += static_cast<double>(count) * cost.seconds;
+  }
+  return all;
+}
+
 Cost ingot::estimateCost(Operation *op, const Machine &machine) {
   Cost cost;
   if (op->hasTrait<SameBytes>() || op->hasTrait<OpTrait::ConstantLike>())
     return cost;
+  if (auto loop = dyn_cast<RepeatOp>(op))
+    return estimateLoop(loop, machine);
   auto fusion = dyn_cast<FusionOp>(op);
   if (!fusion)
     return estimateCost(op, detail::operandAndResultBytes(op), machine);

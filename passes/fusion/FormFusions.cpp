@@ -75,10 +75,16 @@ struct FormFusions : ingot::impl::FormFusionsBase<FormFusions> {
       return signalPassFailure();
     splitWideConcats(block);
     std::unique_ptr<const Target> target = Target::of(func);
-    FusionPlan plan(block, *shards,
-                    FusionLimits{each, rows, epilogues,
-                                 target->getEpilogueLibrary(), maxOps,
-                                 maxInputs, maxRootOps});
+    const Machine &machine = target->getMachine();
+    double opsOfLaunch = target->repeatsColumns()
+                             ? machine.vectorF32 * machine.launchSeconds
+                             : 0;
+    FusionPlan plan(
+        block, *shards,
+        FusionLimits{each, rows, epilogues, target->getEpilogueLibrary(),
+                     matmulKernels == "library" ? nullptr : target.get(),
+                     /*forcesKernels=*/matmulKernels == "own", maxOps,
+                     maxInputs, maxRootOps, opsOfLaunch});
 
     SmallVector<Operation *> originals = llvm::to_vector_of<Operation *>(
         llvm::make_pointer_range(block.without_terminator()));

@@ -18,8 +18,9 @@ FusionPlan::FusionPlan(Block &block, const Shards &shards,
     position[&op] = position.size();
   chooseStored();
   if (!limits.each) {
-    if (limits.library)
+    if (limits.library && !limits.forcesKernels)
       chooseLibraryEpilogues();
+    storeColumns();
     storeDeep();
     storeShared();
   }
@@ -29,6 +30,8 @@ FusionPlan::FusionPlan(Block &block, const Shards &shards,
     mergeNodes();
     if (limits.epilogues && !limits.library)
       formEpilogues();
+    if (limits.epilogues && limits.library && limits.target)
+      formMatmulKernels();
   }
   dropUnreadRoots();
   sortNodes();
@@ -171,6 +174,47 @@ void FusionPlan::storeDeep() {
       storeThroughViews(largest);
       size = measure(&op);
     }
+  }
+}
+
+/// Stores what all elements of a column compute alike, such as the deviation of
+/// a channel from its variance, where that takes longer than a kernel for it.
+void FusionPlan::storeColumns() {
+  if (limits.opsOfLaunch == 0)
+    return;
+  for (auto broadcast : block.getOps<BroadcastOp>()) {
+    RankedTensorType type = broadcast.getType();
+    Operation *op = broadcast.getOperand().getDefiningOp();
+    bool isColumn = !broadcast.getDims().empty() &&
+                    broadcast.getDims().back() == type.getRank() - 1 &&
+                    tensorType(broadcast.getOperand()).getShape().back() != 1;
+    if (!isWithin(op) || !isComputed(op) || !isColumn)
+      continue;
+    // What is computed for an element: quotients and roots are sequences of
+    // instructions.
+    llvm::SetVector<Operation *> within;
+    within.insert(op);
+    for (size_t i = 0; i < within.size(); ++i)
+      for (Value operand : within[i]->getOperands())
+        if (Operation *def = operand.getDefiningOp(); isWithin(def))
+          within.insert(def);
+    double flops = 0;
+    constexpr double instructions = 4;
+    for (Operation *part : within)
+      if (auto cost = dyn_cast<CostModel>(part))
+        flops += static_cast<double>(cost.getFlops()) /
+                 static_cast<double>(
+                     tensorType(part->getResult(0)).getNumElements());
+    double again =
+        instructions * flops *
+        static_cast<double>(type.getNumElements() -
+                            tensorType(op->getResult(0)).getNumElements());
+    if (again <= limits.opsOfLaunch)
+      continue;
+    remark::missed(op->getLoc(), remarkOptions("form-fusions", "StoredValue"))
+        << remark::reason("all elements of a column would compute it")
+        << remark::metric("operations", again);
+    storeThroughViews(op);
   }
 }
 

@@ -9,7 +9,7 @@
 #define INGOT_PASSES_FUSION_FUSIONPLAN_H
 
 #include "dialects/ingot/analysis/Shards.h"
-#include "dialects/ingot/target/EpilogueLibrary.h"
+#include "dialects/ingot/target/Target.h"
 #include "passes/fusion/KernelGraph.h"
 #include "llvm/ADT/DenseMap.h"
 
@@ -22,6 +22,11 @@ struct FusionLimits {
   /// The library to whose epilogues fusion is limited; null if epilogues are
   /// generated.
   const EpilogueLibrary *library = nullptr;
+  /// The target, which says of matmuls of that library whether generated
+  /// kernels are faster; null if there are none.
+  const Target *target = nullptr;
+  /// Whether generated kernels are taken wherever there are some.
+  bool forcesKernels = false;
   unsigned maxOps = 200;
   /// The maximum number of inputs, and of roots, of merged nodes: each is a
   /// pointer, which the compiler compares with all the others.
@@ -29,6 +34,10 @@ struct FusionLimits {
   /// The maximum number of ops that are computed for one root, and of their
   /// reads of inputs.
   unsigned maxRootOps = 128;
+  /// The operations for whose time a kernel could be launched, where each
+  /// element computes anew what its column has in common; 0 where kernels
+  /// compute that once.
+  double opsOfLaunch = 0;
 };
 
 /// A node of the schedule, which is executed as a unit.
@@ -71,6 +80,7 @@ private:
   void storeDeep();
   bool isWithin(mlir::Operation *op) const;
   void storeShared();
+  void storeColumns();
   void store(mlir::Operation *op);
   void storeThroughViews(mlir::Operation *op);
   void createNodes();
@@ -80,6 +90,9 @@ private:
   bool formRows(const FusionNode &a, const FusionNode &b, bool reads) const;
   void absorb(unsigned earlier, unsigned later, FusionKind kind);
   void formEpilogues();
+  void formMatmulKernels();
+  llvm::StringRef refuseMatmulKernel(unsigned anchor, unsigned reader,
+                                     MatmulKernel &kernel) const;
   llvm::StringRef refuseEpilogue(unsigned anchor, unsigned reader) const;
   void chooseLibraryEpilogues();
   bool hasOtherReaders(mlir::Value matmul,

@@ -8,6 +8,8 @@
 #include "dialects/ingot/support/Remarks.h"
 #include "passes/fusion/FusionPlan.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace ingot;
 
@@ -74,6 +76,96 @@ void FusionPlan::formEpilogues() {
     }
     if (!reason.empty())
       noteNoEpilogue(call, reason);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Generated matmuls
+//===----------------------------------------------------------------------===//
+
+/// Returns why the matmul `anchor` and the loop `reader` do not become one
+/// generated kernel; empty if they do. `reader` may be the matmul itself, which
+/// then has no epilogue.
+StringRef FusionPlan::refuseMatmulKernel(unsigned anchor, unsigned reader,
+                                         MatmulKernel &kernel) const {
+  const FusionNode &node = nodes[reader];
+  if (anchor != reader)
+    if (StringRef reason = refuseEpilogue(anchor, reader); !reason.empty())
+      return reason;
+  Operation *call = nodes[anchor].roots.front();
+  int64_t read = 0, written = 0;
+  for (Operation *root : node.roots)
+    for (Value result : root->getResults()) {
+      if (shards.lookup(result))
+        return "a rank has only a shard of it";
+      written += anchor == reader ? 0 : byteSize(tensorType(result));
+    }
+  for (Value input : node.inputs)
+    if (anchor != reader && input != call->getResult(0))
+      read += byteSize(tensorType(input));
+  kernel = limits.target->describeMatmulKernel(cast<LibraryCall>(call), read,
+                                               written);
+  if (!kernel.reason.empty())
+    return kernel.reason;
+  return limits.forcesKernels || kernel.seconds < kernel.librarySeconds
+             ? ""
+             : "the library and a kernel are faster by the model";
+}
+
+/// Matmuls without an epilogue of the library become generated kernels where
+/// these are faster.
+void FusionPlan::formMatmulKernels() {
+  auto tell = [](Operation *call, const MatmulKernel &kernel,
+                 StringRef reason) {
+    constexpr double micro = 1e6;
+    auto microseconds = [&](double seconds) {
+      return static_cast<int64_t>(std::lround(seconds * micro));
+    };
+    auto add = [&](auto &&text) {
+      if (!reason.empty())
+        text << remark::reason("{0}", reason);
+      if (kernel.seconds > 0)
+        text << remark::metric("kernel_us", microseconds(kernel.seconds))
+             << remark::metric("library_us",
+                               microseconds(kernel.librarySeconds));
+    };
+    remark::RemarkOpts options = remarkOptions("form-fusions", "MatmulKernel");
+    if (reason.empty())
+      add(remark::passed(call->getLoc(), options));
+    else
+      add(remark::missed(call->getLoc(), options));
+  };
+  for (unsigned i = 0; i < nodes.size(); ++i) {
+    if (nodes[i].kind || nodes[i].roots.empty())
+      continue;
+    Operation *call = nodes[i].roots.front();
+    auto anchor = dyn_cast<EpilogueAnchor>(call);
+    if (!anchor || !anchor.takesEpilogue())
+      continue;
+    MatmulKernel kernel;
+    std::string reason = "nothing follows the matmul";
+    unsigned taken = i;
+    bool isTaken = false;
+    auto consider = [&](unsigned reader) {
+      kernel = MatmulKernel();
+      reason = refuseMatmulKernel(i, reader, kernel).str();
+      isTaken = reason.empty();
+      taken = reader;
+    };
+    for (unsigned reader : llvm::to_vector(graph.getSuccessors(i)))
+      if (!isTaken)
+        consider(reader);
+    if (!isTaken && limits.forcesKernels)
+      consider(i);
+    tell(call, kernel, reason);
+    if (!isTaken)
+      continue;
+    if (taken != i) {
+      absorb(i, taken, FusionKind::Epilogue);
+      continue;
+    }
+    nodes[i].kind = FusionKind::Epilogue;
+    gather(nodes[i]);
   }
 }
 

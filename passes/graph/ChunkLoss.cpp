@@ -243,6 +243,8 @@ Operation *Chunks::buildPart(OpBuilder &builder, IRMapping &mapping,
   copy->setOperands(operands);
   if (split.kind == RowParts::Sum)
     return copy;
+  if (auto rows = dyn_cast<RowSplit>(copy))
+    rows.setRows(tensorType(op->getResult(0)).getDimSize(0) / parts);
   for (auto [from, to] : llvm::zip(op->getResults(), copy->getResults())) {
     RankedTensorType type = tensorType(from);
     SmallVector<int64_t> shape(type.getShape());

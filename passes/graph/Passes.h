@@ -31,6 +31,9 @@ void populateContractionSimplifications(mlir::RewritePatternSet &patterns);
 /// Adds the patterns of `--ingot-simplify` on tensors without elements.
 void populateEmptySimplifications(mlir::RewritePatternSet &patterns);
 
+/// Adds the patterns of `--ingot-simplify` on loops.
+void populateLoopSimplifications(mlir::RewritePatternSet &patterns);
+
 /// Adds the patterns of `--ingot-simplify` on shape ops and reductions.
 void populateShapeSimplifications(mlir::RewritePatternSet &patterns);
 

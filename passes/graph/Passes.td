@@ -230,6 +230,37 @@ def ChunkLoss : Pass<"ingot-chunk-loss", "::mlir::func::FuncOp"> {
   let statistics = [Statistic<"numChunked", "chunked", "chunked losses">];
 }
 
+def OutlineLoops : Pass<"ingot-outline-loops", "::mlir::ModuleOp"> {
+  let summary = "makes functions of the bodies of loops";
+  let description = [{
+    From here on a body is a function like the others, with kernels, an order and a memory plan of its own, which
+    `ingot.repeat` executes. Slices of sequences and outputs are read and written where they are in memory: where
+    their size is no multiple of the target's alignment, they are padded.
+
+    Before:
+    ```mlir
+    %h = ingot.loop 16 carries(%h0) slices(%x) : (tensor<32xf32>, tensor<16x32xf32>) -> tensor<32xf32> {
+    ^body(%old: tensor<32xf32>, %row: tensor<32xf32>):
+      %next = ingot.add %old, %row : tensor<32xf32>
+      ingot.yield %next : tensor<32xf32>
+    }
+    ```
+    After:
+    ```mlir
+    %h = ingot.repeat @loop_0 16 carries(%h0) slices(%x) : (tensor<32xf32>, tensor<16x32xf32>) -> tensor<32xf32>
+
+    func.func private @loop_0(%old: tensor<32xf32> {ingot.slot = @carried0},
+        %row: tensor<32xf32> {ingot.slot = @slice0}) -> (tensor<32xf32> {ingot.slot = @carried0}) {
+      %next = ingot.add %old, %row : tensor<32xf32>
+      return %next : tensor<32xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::ingot::IngotDialect", "::mlir::func::FuncDialect"];
+  let statistics = [
+    Statistic<"numOutlined", "outlined", "bodies of loops">];
+}
+
 def ExposeValues : Pass<"ingot-expose-values", "::mlir::func::FuncOp"> {
   let summary = "returns every floating-point value of a function as a result";
   let description = [{

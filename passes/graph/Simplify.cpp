@@ -30,6 +30,7 @@ struct Simplify : public ingot::impl::SimplifyBase<Simplify> {
     populateArithmeticSimplifications(set);
     populateContractionSimplifications(set);
     populateEmptySimplifications(set);
+    populateLoopSimplifications(set);
     populateShapeSimplifications(set);
     patterns = FrozenRewritePatternSet(std::move(set));
     return success();

@@ -19,12 +19,16 @@ namespace ingot {
 
 /// What contractions, and the optimizer's moments, can be stored in.
 inline constexpr llvm::StringLiteral kPrecisions[] = {"fp32", "bf16", "fp16"};
-/// What a trainer can be compiled for: fp8 rounds what bf16 matmuls read.
+/// What a trainer can be compiled for: in fp8, matmuls of bf16 read 8 bits.
 inline constexpr llvm::StringLiteral kTrainerPrecisions[] = {"fp32", "bf16",
                                                              "fp16", "fp8"};
 inline constexpr llvm::StringLiteral kFloat8Scalings[] = {"current", "delayed",
-                                                          "block"};
+                                                          "block", "mx"};
 inline constexpr llvm::StringLiteral kOptimizerPrecisions[] = {"fp32", "bf16"};
+/// Who multiplies on GPUs: the faster by the model, the library, or generated
+/// kernels wherever there are some.
+inline constexpr llvm::StringLiteral kMatmulKernels[] = {"auto", "library",
+                                                         "own"};
 
 /// `a, b or c`.
 std::string joinChoices(llvm::ArrayRef<llvm::StringLiteral> choices);

@@ -21,11 +21,17 @@ namespace ingot {
 /// An option, whatever its type. Errors are UserErrors about it.
 class PipelineOption {
 public:
-  PipelineOption(llvm::StringRef name, std::string help)
-      : name(name), help(std::move(help)) {}
+  /// `spelling` is "NAME", or "NAME VALUE" with what stands for its value in
+  /// help, whose part `section` is.
+  PipelineOption(llvm::StringRef spelling, llvm::StringRef section,
+                 std::string help)
+      : name(spelling.split(' ').first), valueName(spelling.split(' ').second),
+        section(section), help(std::move(help)) {}
   virtual ~PipelineOption() = default;
 
   llvm::StringRef getName() const { return name; }
+  llvm::StringRef getValueName() const { return valueName; }
+  llvm::StringRef getSection() const { return section; }
   llvm::StringRef getHelp() const { return help; }
   /// Whether it takes no value.
   virtual bool isFlag() const { return false; }
@@ -42,8 +48,16 @@ public:
   virtual llvm::Error check() const { return llvm::Error::success(); }
 
 private:
-  llvm::StringRef name;
+  llvm::StringRef name, valueName, section;
   std::string help;
+};
+
+/// Begins a section of the options of a struct, whose member `section` has its
+/// name from then on.
+struct Section {
+  template <typename Options> Section(Options &parent, llvm::StringRef name) {
+    parent.section = name;
+  }
 };
 
 llvm::Error parseValue(llvm::StringRef option, llvm::StringRef text,
@@ -94,17 +108,26 @@ class Setting : public PipelineOption,
 
 public:
   template <typename Options>
-  Setting(Options &parent, llvm::StringRef name, std::string help,
+  Setting(Options &parent, llvm::StringRef spelling, std::string help,
           T initial = T(), ValueCheck<T> valueCheck = {})
-      : PipelineOption(name, std::move(help)),
-        Base(parent, name, llvm::cl::desc(getHelp()), llvm::cl::init(initial)),
+      : PipelineOption(spelling, parent.section, std::move(help)),
+        Base(parent, getName(), llvm::cl::desc(getHelp()),
+             llvm::cl::init(initial)),
         initial(initial), valueCheck(std::move(valueCheck)) {
     parent.all.push_back(this);
   }
   using Base::operator=;
 
   bool isFlag() const override { return std::is_same_v<T, bool>; }
-  std::string getDefaultText() const override { return printValue(initial); }
+  std::string getDefaultText() const override {
+    // What stands for no value cannot be given.
+    if (valueCheck)
+      if (llvm::Error error = valueCheck(getName(), initial)) {
+        llvm::consumeError(std::move(error));
+        return "";
+      }
+    return printValue(initial);
+  }
   std::vector<std::string> getGivenTexts() const override {
     if (!this->hasValue() || (isFlag() && this->getValue() == T()))
       return {};
@@ -135,9 +158,9 @@ class ListSetting : public PipelineOption,
 
 public:
   template <typename Options>
-  ListSetting(Options &parent, llvm::StringRef name, std::string help)
-      : PipelineOption(name, std::move(help)),
-        Base(parent, name, llvm::cl::desc(getHelp())) {
+  ListSetting(Options &parent, llvm::StringRef spelling, std::string help)
+      : PipelineOption(spelling, parent.section, std::move(help)),
+        Base(parent, getName(), llvm::cl::desc(getHelp())) {
     parent.all.push_back(this);
   }
 

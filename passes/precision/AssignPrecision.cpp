@@ -118,29 +118,39 @@ struct AssignPrecision : ingot::impl::AssignPrecisionBase<AssignPrecision> {
     if (func.isDeclaration())
       return;
     machine = Target::of(func)->getMachine();
+    // The function's and those of the bodies of loops.
+    SmallVector<Block *> blocks = {&func.getBody().front()};
+    func.walk([&](LoopOp loop) { blocks.push_back(&loop.getBlock()); });
+    for (Block *block : blocks)
+      lowerContractions(*block);
+    GreedyRewriteConfig config;
+    (void)applyPatternsGreedily(func, patterns, config);
+    for (Block *block : blocks) {
+      SmallVector<CastOp> casts(block->getOps<CastOp>());
+      for (CastOp cast : casts)
+        if (elementOf(cast.getResult()) == low)
+          reduceRounded(cast);
+      roundSums(*block);
+    }
+  }
+
+private:
+  void lowerContractions(Block &block) {
     llvm::SetVector<Operation *> chosen;
-    for (Operation &op : func.getBody().front().without_terminator())
+    for (Operation &op : block.without_terminator())
       if (isLow(&op))
         chosen.insert(&op);
     // Values with no other readers than gradients, states and outputs are not
     // rounded: that would save little.
     llvm::DenseSet<Operation *> feedsLow;
-    for (Operation &op : llvm::reverse(func.getBody().front()))
+    for (Operation &op : llvm::reverse(block))
       for (Operation *user : op.getUsers())
         if (chosen.contains(user) || feedsLow.contains(user))
           feedsLow.insert(&op);
     for (Operation *op : chosen)
       lower(op, /*isReadAgain=*/feedsLow.contains(op));
-    GreedyRewriteConfig config;
-    (void)applyPatternsGreedily(func, patterns, config);
-    SmallVector<CastOp> casts(func.getOps<CastOp>());
-    for (CastOp cast : casts)
-      if (elementOf(cast.getResult()) == low)
-        reduceRounded(cast);
-    roundSums(func);
   }
 
-private:
   /// Values that are stored in 16 bits, and are otherwise only reduced or the
   /// like, are read from there: one value for all readers, instead of a second
   /// one in f32 or computing it twice.
@@ -182,13 +192,13 @@ private:
   /// which therefore are in memory, to 16 bits: the gradients of residual
   /// streams of convolutions. With an operand that is f32 in memory, such as
   /// the stream of a transformer, the sum stays f32.
-  void roundSums(func::FuncOp func) {
+  void roundSums(Block &block) {
     // Values that are computed from 16-bit values alone, and those that are
     // computed from several.
     llvm::DenseSet<Value> narrow, sums;
-    for (Operation &op : func.getBody().front().without_terminator())
+    for (Operation &op : block.without_terminator())
       classify(&op, narrow, sums);
-    for (Operation &op : llvm::make_early_inc_range(func.getBody().front()))
+    for (Operation &op : llvm::make_early_inc_range(block))
       for (Value result : op.getResults())
         if (sums.contains(result) && isStoredSum(result))
           roundSum(result);

@@ -87,9 +87,15 @@ def QuantizeFloat8 : Pass<"ingot-quantize-float8", "::mlir::ModuleOp"> {
     - `delayed`: the largest of the last `history` steps, kept in a state; needs no pass over the tensor before it is
       written, at the price of saturation when values grow;
     - `block`: a scale for each 128 elements along the dimension that is summed, or for 128 x 128 of a parameter;
-      everything is f8E4M3FN.
+      everything is f8E4M3FN;
+    - `mx`: a scale for each 32 elements along the dimension that is summed (MXFP8); everything is f8E4M3FN.
+
+    Where the target multiplies 8-bit floats in memory (`Target::getFloat8Matmuls`), operands are cast to the 8-bit type
+    instead, and the op becomes the one that reads them with the inverse scales (`PrecisionRole::buildFloat8`). A target
+    that sums along the last dimension of both operands has transposed copies of those that are read along the first.
 
     Dimensions of the matmul that are no multiples of 16 are what libraries refuse: such matmuls stay in 16 bits.
+    Products of batches, as in attention, stay in 16 bits, and so do those of two f8E5M2 operands.
     The head stays in 16 bits too, as is usual: the matmul that makes what the loss reads, through no other matmul, and
     its gradients. Rounding errors of logits are not averaged by later layers.
     Micikevicius et al., "FP8 formats for deep learning", 2022; NVIDIA's Transformer Engine for the recipes.
@@ -108,7 +114,7 @@ def QuantizeFloat8 : Pass<"ingot-quantize-float8", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"scaling", "scaling", "std::string", "\"current\"",
-           "current, delayed or block">,
+           "current, delayed, block or mx">,
     Option<"history", "history", "unsigned", "16",
            "steps over which the delayed scale takes the largest magnitude">,
     Option<"keepFp32", "keep-fp32", "std::string", "\"\"",

@@ -13,7 +13,9 @@
 #include "dialects/ingot/ir/States.h"
 #include "dialects/ingot/support/NamePattern.h"
 #include "dialects/ingot/support/Remarks.h"
+#include "dialects/ingot/target/Target.h"
 #include "passes/options/OptionValues.h"
+#include "passes/precision/Float8Scales.h"
 #include "passes/precision/Passes.h"
 
 namespace ingot {
@@ -26,8 +28,6 @@ using namespace ingot;
 
 /// Of hardware and libraries: sizes of 8-bit matmuls are multiples of it.
 static constexpr int64_t kSizeUnit = 16;
-/// The elements that share a scale in block scaling, along a dimension.
-static constexpr int64_t kBlock = 128;
 
 /// Returns the value behind casts and moves of elements.
 static Value rootOf(Value value) {
@@ -97,81 +97,39 @@ static llvm::DenseSet<Operation *> findHead(ArrayRef<PrecisionRole> readers,
   return head;
 }
 
-/// Returns the largest power of two with which `amax` does not exceed the
-/// largest number of the type; 1 where amax is 0.
-static Value scaleOf(Arithmetic a, Value amax, FloatType type) {
-  MLIRContext *context = type.getContext();
-  double largest =
-      llvm::APFloat::getLargest(type.getFloatSemantics()).convertToDouble();
-  auto f32 = Float32Type::get(context);
-  Value quotient = a.div(largest, amax);
-  // The reciprocal of the scale has to be a normal number.
-  quotient = a.min(quotient, 0x1p126);
-  Value bits = a.bitcast(quotient, IntegerType::get(context, 32));
-  constexpr double exponentBits = 0x7f800000;
-  bits = a.logicalAnd(bits, a.constantLike(bits, exponentBits));
-  Value isZero = a.compare(Predicate::EQ, amax, 0.0);
-  return a.select(isZero, 1.0, a.bitcast(bits, f32));
-}
-
 namespace {
 
-/// Parts of a tensor that share a scale: the whole tensor, or blocks of it.
-class Blocks {
-public:
-  explicit Blocks(ArrayRef<int64_t> shape)
-      : shape(shape), padded(shape), split(shape),
-        dims(llvm::to_vector(
-            llvm::seq<int64_t>(0, static_cast<int64_t>(shape.size())))) {}
+/// What is rounded: a value, to a type, in blocks along a dimension.
+using Key = std::tuple<Value, Type, int64_t>;
 
-  /// Makes blocks along the dimension; squares of the matrix if so.
-  void cut(int64_t dim, bool isSquare) {
-    split.clear();
-    dims.clear();
-    auto rank = static_cast<int64_t>(shape.size());
-    // Matrices are the last two dimensions.
-    int64_t other = dim == rank - 1 ? rank - 2 : rank - 1;
-    for (int64_t d = 0; d < rank; ++d) {
-      if (d != dim && !(isSquare && d == other)) {
-        split.push_back(shape[d]);
-        continue;
-      }
-      int64_t block = std::min(kBlock, shape[d]);
-      auto count = static_cast<int64_t>(llvm::divideCeil(shape[d], block));
-      padded[d] = count * block;
-      split.append({count, block});
-      dims.push_back(static_cast<int64_t>(split.size()) - 1);
-    }
+/// A value in 8 bits.
+struct Rounded {
+  /// In its own type, where 8-bit floats are not stored.
+  Value wide;
+  /// In 8 bits, where they are; and with its dimensions exchanged.
+  Value narrow, transposed;
+  Value scales;
+  ScaleLayout layout = ScaleLayout::Tensor;
+};
+
+/// A function with what has been rounded in it.
+struct Function {
+  explicit Function(Signature signature)
+      : signature(signature), results(ResultList::of(signature)) {}
+
+  Signature signature;
+  ResultList results;
+  /// Null if it computes none.
+  Operation *loss = nullptr;
+  /// What only evaluates does not change the history that training keeps.
+  bool trains = false;
+  llvm::DenseMap<Key, Rounded> rounded;
+
+  /// Whether the value is of the backward pass.
+  bool isGradient(Value value) const {
+    Operation *origin = originOf(value);
+    return loss && origin && loss->isBeforeInBlock(origin);
   }
-
-  /// Returns the largest element of each block.
-  Value maxOver(OpBuilder &builder, Arithmetic a, Value magnitude) const {
-    if (isPadded()) {
-      SmallVector<int64_t> none(shape.size()), high;
-      for (auto [to, from] : llvm::zip_equal(padded, shape))
-        high.push_back(to - from);
-      magnitude = PadOp::create(builder, magnitude.getLoc(), magnitude, none,
-                                high, none, llvm::APFloat(0.0));
-    }
-    return a.maxOver(a.reshape(magnitude, split), dims);
-  }
-
-  /// Returns a number of each block, broadcast to all of its elements.
-  Value expand(OpBuilder &builder, Arithmetic a, Value value) const {
-    Value all = a.reshape(a.broadcastOver(value, split, dims), padded);
-    if (!isPadded())
-      return all;
-    return SliceOp::create(builder, value.getLoc(), all,
-                           SmallVector<int64_t>(shape.size()), shape,
-                           SmallVector<int64_t>(shape.size(), 1));
-  }
-
-private:
-  bool isPadded() const { return padded != shape; }
-
-  SmallVector<int64_t> shape, padded, split;
-  /// The dimensions of `split` that are within a block.
-  SmallVector<int64_t> dims;
 };
 
 struct QuantizeFloat8 : ingot::impl::QuantizeFloat8Base<QuantizeFloat8> {
@@ -189,67 +147,103 @@ struct QuantizeFloat8 : ingot::impl::QuantizeFloat8Base<QuantizeFloat8> {
   }
 
   void runOnOperation() override {
+    auto found = Target::of(getOperation())->getFloat8Matmuls(getLayout());
+    if (!found) {
+      (void)emitOptionError(
+          &getContext(), "fp8-scaling", llvm::toString(found.takeError()),
+          "choose another --fp8-scaling or --arch, or --precision bf16");
+      return signalPassFailure();
+    }
+    stored = *found;
     for (auto func : getOperation().getOps<func::FuncOp>())
       if (!func.isDeclaration())
         quantize(Signature(func));
   }
 
 private:
-  /// What is rounded: a value, to a type, in blocks along a dimension.
-  using Key = std::tuple<Value, Type, int64_t>;
-
   void quantize(Signature signature) {
     func::FuncOp func = signature.getFunction();
-    // What only evaluates does not change the history that training keeps.
-    bool trains = func.getSymName() == kTrainStepName;
-    ResultList results = ResultList::of(signature);
-    Operation *loss = nullptr;
+    Function function(signature);
+    function.trains = func.getSymName() == kTrainStepName;
     if (std::optional<unsigned> index = signature.findResult("loss"))
-      loss = results.entries[*index].value.getDefiningOp();
-    llvm::DenseMap<Key, Value> rounded;
-    size_t numResults = results.entries.size();
+      function.loss = function.results.entries[*index].value.getDefiningOp();
+    size_t numResults = function.results.entries.size();
     SmallVector<PrecisionRole> readers;
     for (Operation &op : func.getBody().front().without_terminator())
       if (auto role = dyn_cast<PrecisionRole>(op))
         if (!role.getFloat8Reads().empty())
           readers.push_back(role);
-    llvm::DenseSet<Operation *> head =
-        findHead(readers, results, loss, func.getBody().front());
+    llvm::DenseSet<Operation *> head = findHead(
+        readers, function.results, function.loss, func.getBody().front());
     llvm::erase_if(readers, [&](PrecisionRole role) {
-      return !isWanted(role, head.contains(role));
+      return !isWanted(function, role, head.contains(role));
     });
     for (PrecisionRole role : readers) {
-      for (Float8Read read : role.getFloat8Reads()) {
-        OpOperand &operand = role->getOpOperand(read.operand);
-        Operation *origin = originOf(operand.get());
-        bool isGradient = loss && origin && loss->isBeforeInBlock(origin);
-        Value &value = rounded[keyOf(operand.get(), isGradient, read.dim)];
-        if (!value)
-          value = round(signature, operand.get(), isGradient, read.dim, trains,
-                        results);
-        operand.set(value);
-      }
       ++numQuantized;
       remark::passed(role->getLoc(), remarkOptions(getArgument(), "Float8"))
           << remark::metric("op", role->getName().getStringRef())
           << remark::metric("scaling", StringRef(scaling));
+      if (stored)
+        readStored(function, role);
+      else
+        for (Float8Read read : role.getFloat8Reads()) {
+          OpOperand &operand = role->getOpOperand(read.operand);
+          operand.set(getRounded(function, operand.get(), read.dim).wide);
+        }
     }
-    if (results.entries.size() != numResults)
-      results.apply(signature);
+    if (function.results.entries.size() != numResults)
+      function.results.apply(signature);
   }
 
-  Key keyOf(Value value, bool isGradient, int64_t dim) {
-    return {value, typeFor(isGradient), scaling == "block" ? dim : 0};
+  /// Replaces the op by the one that reads 8-bit floats from memory.
+  void readStored(Function &function, PrecisionRole role) {
+    SmallVector<Float8Operand> operands;
+    for (Float8Read read : role.getFloat8Reads()) {
+      Value value = role->getOperand(read.operand);
+      Rounded &rounded = getRounded(function, value, read.dim);
+      bool isTransposed = stored->sumsLastDim && read.dim == 0;
+      if (isTransposed && !rounded.transposed) {
+        OpBuilder builder(&getContext());
+        builder.setInsertionPointAfterValue(rounded.narrow);
+        rounded.transposed =
+            TransposeOp::create(builder, rounded.narrow.getLoc(),
+                                rounded.narrow, ArrayRef<int64_t>{1, 0});
+      }
+      operands.push_back({isTransposed ? rounded.transposed : rounded.narrow,
+                          rounded.scales, rounded.layout, isTransposed});
+    }
+    OpBuilder builder(role);
+    Value result = role.buildFloat8(builder, operands);
+    // What was made of results, names among them, goes on with the new op.
+    for (ResultList::Entry &entry : function.results.entries)
+      if (entry.value == role->getResult(0))
+        entry.value = result;
+    role->getResult(0).replaceAllUsesWith(result);
+    role->erase();
+  }
+
+  ScaleLayout getLayout() const {
+    return scaling == "block" ? ScaleLayout::Runs
+           : scaling == "mx"  ? ScaleLayout::Tiles
+                              : ScaleLayout::Tensor;
   }
 
   FloatType typeFor(bool isGradient) {
-    if (isGradient && scaling != "block")
+    if (isGradient && getLayout() == ScaleLayout::Tensor)
       return Float8E5M2Type::get(&getContext());
     return Float8E4M3FNType::get(&getContext());
   }
 
+  ScaleLayout layoutFor(const Function &function, Value value) {
+    ScaleLayout layout = getLayout();
+    return layout == ScaleLayout::Runs &&
+                   isParameter(getOperation(), function.signature, value)
+               ? ScaleLayout::Squares
+               : layout;
+  }
+
   /// Whether the op is to read 8-bit operands, and a library could.
-  bool isWanted(Operation *op, bool isHead) {
+  bool isWanted(const Function &function, PrecisionRole op, bool isHead) {
     auto options = remarkOptions(getArgument(), "Float8");
     auto note = [&](StringRef why) {
       remark::missed(op->getLoc(), options)
@@ -262,46 +256,75 @@ private:
       return note("excluded by keep-fp32");
     if (isHead)
       return note("the head, whose results the loss reads, keeps 16 bits");
-    for (Value operand : op->getOperands()) {
+    bool areGradients = true, areSquares = true;
+    for (Float8Read read : op.getFloat8Reads()) {
+      Value operand = op->getOperand(read.operand);
+      areGradients &=
+          isa<Float8E5M2Type>(typeFor(function.isGradient(operand)));
+      areSquares &= layoutFor(function, operand) == ScaleLayout::Squares;
       RankedTensorType type = tensorType(operand);
       if (!isa<FloatType>(type.getElementType()) ||
           type.getElementTypeBitWidth() > 32)
         return note("8-bit floats stand for bf16, fp16 and fp32 alone");
-      for (int64_t size : type.getShape().take_back(2))
+      if (type.getRank() != 2)
+        return note("products of batches, as in attention, keep 16 bits");
+      for (int64_t size : type.getShape())
         if (size % kSizeUnit != 0 || size == 0) {
           ++numRefused;
           return note("8-bit matmuls need sizes that are multiples of 16");
         }
     }
+    if (areGradients)
+      return note("tensor cores multiply no two f8E5M2 numbers");
+    if (areSquares)
+      return note("libraries multiply no two matrices with scales of squares");
     return true;
   }
 
-  /// Returns the value rounded to the 8-bit type, in its own type.
-  Value round(Signature signature, Value value, bool isGradient, int64_t dim,
-              bool trains, ResultList &results) {
+  /// Returns the value in 8 bits, for a sum along the dimension.
+  Rounded &getRounded(Function &function, Value value, int64_t dim) {
+    FloatType type = typeFor(function.isGradient(value));
+    ScaleLayout layout = layoutFor(function, value);
+    Rounded &rounded =
+        function
+            .rounded[{value, type, layout == ScaleLayout::Tensor ? 0 : dim}];
+    if (!rounded.scales)
+      rounded = round(function, value, type, layout, dim);
+    return rounded;
+  }
+
+  Rounded round(Function &function, Value value, FloatType type,
+                ScaleLayout layout, int64_t dim) {
     OpBuilder builder(&getContext());
     builder.setInsertionPointAfterValue(value);
     Arithmetic a(builder, value.getLoc());
-    FloatType type = typeFor(isGradient);
     Value wide = a.cast(value, builder.getF32Type());
-    Blocks blocks(tensorType(wide).getShape());
-    if (scaling == "block")
-      blocks.cut(dim, isParameter(getOperation(), signature, value));
+    Float8Blocks blocks(tensorType(wide).getShape(), layout, dim);
     Value amax = blocks.maxOver(builder, a, a.abs(wide));
-    if (scaling == "delayed" && trains)
-      amax = remember(signature, builder, a, amax, value, results);
-    Value scale = scaleOf(a, amax, type);
+    if (scaling == "delayed" && function.trains)
+      amax = remember(function, builder, a, amax, value);
+    Value scale = getFloat8Scale(a, amax, type);
     Value scaled = a.mul(wide, blocks.expand(builder, a, scale));
-    Value narrow = ReducePrecisionOp::create(
+    Value inverse = a.div(1.0, scale);
+    Rounded rounded;
+    rounded.layout = layout;
+    if (stored) {
+      rounded.narrow = a.cast(scaled, type);
+      rounded.scales = blocks.arrange(builder, a, inverse);
+      return rounded;
+    }
+    Value number = ReducePrecisionOp::create(
         builder, value.getLoc(), scaled.getType(), scaled, TypeAttr::get(type));
-    Value inverse = blocks.expand(builder, a, a.div(1.0, scale));
-    return a.cast(a.mul(narrow, inverse), tensorType(value).getElementType());
+    rounded.scales = blocks.expand(builder, a, inverse);
+    rounded.wide = a.cast(a.mul(number, rounded.scales),
+                          tensorType(value).getElementType());
+    return rounded;
   }
 
   /// Puts the magnitude of this step into a state, and returns the largest of
   /// the steps before.
-  Value remember(Signature signature, OpBuilder &builder, Arithmetic a,
-                 Value amax, Value value, ResultList &results) {
+  Value remember(Function &function, OpBuilder &builder, Arithmetic a,
+                 Value amax, Value value) {
     auto type = RankedTensorType::get({static_cast<int64_t>(history)},
                                       builder.getF32Type());
     SmallVector<std::string> nodes = nodeNames(value.getLoc());
@@ -312,7 +335,7 @@ private:
     // The roles of scales: saved, and not exported.
     FlatSymbolRefAttr symbol =
         addState(getOperation(), name, Role::LossScale, type);
-    Value old = signature.addState(symbol, type);
+    Value old = function.signature.addState(symbol, type);
     Value newest = a.reshape(amax, {1});
     if (history > 1) {
       Value recent =
@@ -323,11 +346,13 @@ private:
                                 ValueRange{newest, recent},
                                 builder.getI64IntegerAttr(0));
     }
-    results.addState(symbol, newest);
+    function.results.addState(symbol, newest);
     return a.maxOver(old, {0});
   }
 
   std::shared_ptr<llvm::Regex> kept;
+  /// How the target multiplies 8-bit floats in memory; nothing if it does not.
+  std::optional<Float8Matmuls> stored;
 };
 
 } // namespace

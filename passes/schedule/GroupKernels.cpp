@@ -40,10 +40,10 @@ struct Group {
 /// Chooses groups for one order. The number of a node is its position in it.
 class GroupPlan {
 public:
-  GroupPlan(const StepGraph &graph, const Shards &shards,
-            const Machine &machine, unsigned maxBuffers)
-      : nodes(graph.getNodes()), shards(shards), machine(machine),
-        maxBuffers(maxBuffers),
+  GroupPlan(const StepGraph &graph, const Shards &shards, const Target &target,
+            unsigned maxBuffers)
+      : nodes(graph.getNodes()), shards(shards), machine(target.getMachine()),
+        hasStreams(target.getStreams() > 1), maxBuffers(maxBuffers),
         lifetimes(graph.getLifetimes(graph.getProgramOrder())) {
     live.resize(nodes.size() + 2);
     for (const Interval &interval : lifetimes.intervals)
@@ -83,6 +83,7 @@ private:
   ArrayRef<StepGraph::Node> nodes;
   const Shards &shards;
   const Machine &machine;
+  bool hasStreams;
   unsigned maxBuffers;
   StepGraph::Lifetimes lifetimes;
   /// The live bytes at each instant.
@@ -96,11 +97,13 @@ private:
 std::string GroupPlan::refuseLoop(FusionOp fusion) const {
   if (shards.lookup(fusion.getResult(0)))
     return "it runs only on the rank's shard";
-  // A launch is then less than 2 % of the kernel's time.
-  constexpr double maxLaunches = 50;
+  // A launch is then less than 2 % of the kernel's time. With several streams,
+  // a kernel of a few launches is better run beside what comes next than late.
+  const double maxLaunches = hasStreams ? 3 : 50;
   Cost cost = estimateCost(fusion, machine);
   if (cost.seconds > maxLaunches * machine.launchSeconds)
-    return "its launch is a small fraction of its time";
+    return hasStreams ? "it can run beside others"
+                      : "its launch is a small fraction of its time";
   return "";
 }
 
@@ -255,7 +258,7 @@ struct GroupKernels : ingot::impl::GroupKernelsBase<GroupKernels> {
       return signalPassFailure();
     if (graph.getNodes().empty())
       return;
-    GroupPlan plan(graph, *shards, machine, maxBuffers);
+    GroupPlan plan(graph, *shards, *target, maxBuffers);
     plan.choose();
     order.clear();
     for (const StepGraph::Node &node : graph.getNodes())

@@ -94,9 +94,9 @@ void ingot::createEpilogueCall(LibraryCall anchor,
                                const EpilogueKernel &kernel, Value scratch,
                                OpBuilder &builder) {
   exec::MatmulEpilogueOp::create(
-      builder, anchor.getLoc(), operands[0], operands[1], kernel.name,
-      kernel.inputs, kernel.outputs, kernel.extra, kernel.extraInputs,
-      kernel.extraOutput, kernel.product, scratch,
-      exec::DescAttr::get(builder.getContext(), descriptor), kernel.flops,
-      kernel.library);
+      builder, anchor.getLoc(), operands[0], operands[1],
+      operands.drop_front(2), kernel.name, kernel.inputs, kernel.outputs,
+      kernel.extra, kernel.extraInputs, kernel.extraOutput, kernel.product,
+      scratch, exec::DescAttr::get(builder.getContext(), descriptor),
+      kernel.flops, kernel.library);
 }

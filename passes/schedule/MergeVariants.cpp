@@ -84,8 +84,13 @@ struct MergeVariants : ingot::impl::MergeVariantsBase<MergeVariants> {
       }
       names.push_back(builder.getStringAttr(*name));
       batches.push_back(getBatch(variant));
+      auto rename = [&](StringRef function) {
+        return (function + "[" + *name + "]").str();
+      };
       for (auto func : variant.getOps<func::FuncOp>())
-        func.setName((func.getName() + "[" + *name + "]").str());
+        func.setName(rename(func.getName()));
+      variant.walk(
+          [&](RepeatOp loop) { loop.setBody(rename(loop.getBody())); });
       if (variant == variants.front())
         takeOver(module, variant);
       else if (failed(checkVariant(module, variant, *name)))

@@ -133,7 +133,7 @@ def GroupKernels : Pass<"ingot-group-kernels", "::mlir::func::FuncOp"> {
     parameter, most of which is the launch of a kernel. A loop fusion is delayed to a later one, and joins the same
     `group`, where the launch that this saves (`launch_seconds` of the machine) takes
 
-    - at least 1/50 of the loop's own time, and
+    - at least 1/50 of the loop's own time, or a third on targets with several streams (`--ingot-assign-streams`), and
     - more time than reading operands again that have been evicted from the cache by then,
 
     and where nothing in between reads the results of the loop, and the memory that its operands take until then does
@@ -163,6 +163,48 @@ def GroupKernels : Pass<"ingot-group-kernels", "::mlir::func::FuncOp"> {
   let statistics = [
     Statistic<"numGroups", "groups", "groups formed">,
     Statistic<"numGrouped", "grouped", "loops in groups">,
+  ];
+  let dependentDialects = ["::ingot::IngotDialect"];
+}
+
+def AssignStreams : Pass<"ingot-assign-streams", "::mlir::func::FuncOp"> {
+  let summary = "puts what nothing waits for soon on a second stream";
+  let description = [{
+    Assumes functions that consist of fusions, library calls and views, in execution order (`--ingot-order-steps`), and
+    does something on targets with several streams alone. An operation can wait if the function would not take longer
+    were it to start later by at least its own time: gradients of weights and updates of parameters in a backward pass,
+    the shorter branch of a residual block. A run of such operations becomes a region, whose number `ingot.side` says.
+    Updates are moved to right behind what they need first. Bodies of loops, which are private functions, stay as they
+    are. A region starts when all operations before it are done, runs beside those after it, and is waited for
+
+    - before the first operation that reads what it writes, or writes what it reads,
+    - before the second region after it starts, and
+    - at the end of the function.
+
+    What a region uses is live until then, so that the arena may grow by `max-growth` percent, or `free-bytes`; regions
+    that would take more are left out, those at the peak first. Exchanges between ranks stay where they are, and
+    functions that wait for states of other ranks are left alone.
+
+    Before:
+    ```mlir
+    %g1 = ingot.matmul %a, %d1 : ...
+    %n1 = ingot.fusion loop(%w1, %g1) : ...
+    %d0 = ingot.matmul %d1, %w1 : ...
+    ```
+    After:
+    ```mlir
+    %g1 = ingot.matmul %a, %d1 {ingot.side = 0 : i64} : ...
+    %n1 = ingot.fusion loop(%w1, %g1) {ingot.side = 0 : i64} : ...
+    %d0 = ingot.matmul %d1, %w1 : ...
+    ```
+  }];
+  let options = [
+    Option<"maxGrowth", "max-growth", "unsigned", "3", "percent by which the arena may grow">,
+    Option<"freeBytes", "free-bytes", "unsigned", "1 << 25", "bytes by which it may grow in any case">,
+  ];
+  let statistics = [
+    Statistic<"numRegions", "regions", "regions beside other operations">,
+    Statistic<"numBeside", "beside", "operations in regions">,
   ];
   let dependentDialects = ["::ingot::IngotDialect"];
 }

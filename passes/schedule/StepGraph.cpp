@@ -7,6 +7,7 @@
 #include "dialects/ingot/collective/BucketLayout.h"
 #include "dialects/ingot/support/Views.h"
 #include "passes/schedule/LibraryCalls.h"
+#include "passes/schedule/streams/SideRegions.h"
 #include "runtime/abi/Abi.h"
 
 using namespace mlir;
@@ -77,6 +78,16 @@ static bool isReadPointwise(FusionOp fusion, unsigned operand,
   return true;
 }
 
+/// Returns whether a result of the body of a loop is one of its arguments, and
+/// an output: it is copied before anything overwrites it.
+bool StepGraph::isCopiedFirst(OpOperand &result) const {
+  unsigned index = result.getOperandNumber();
+  FlatSymbolRefAttr state = signature.resultState(index);
+  return signature.getFunction().getResultAttr(index, kSlotAttr) &&
+         !currentOf.contains(state) &&
+         isa<BlockArgument>(resolveViews(result.get()));
+}
+
 /// Returns true if `newValue` may overwrite `oldValue`, the current value of a
 /// state.
 bool StepGraph::canReplace(BlockArgument oldValue, Value newValue) const {
@@ -95,7 +106,7 @@ bool StepGraph::canReplace(BlockArgument oldValue, Value newValue) const {
       can &= use.get().getType() == oldValue.getType() && fusion &&
              isReadPointwise(fusion, use.getOperandNumber(),
                              cast<OpResult>(newValue).getResultNumber());
-    } else {
+    } else if (use.getOwner() != signature.getReturn() || !isCopiedFirst(use)) {
       can &= position.lookup(use.getOwner()) < position.lookup(writer);
     }
   });
@@ -119,6 +130,10 @@ void StepGraph::findStates() {
     BlockArgument current = currentOf.lookup(state);
     if (value == current)
       continue;
+    if (isCopiedFirst(result)) {
+      firstCopies.push_back(result.getOperandNumber());
+      continue;
+    }
     // If there is no argument, nothing reads the old value.
     bool inPlace = current ? canReplace(current, value)
                            : value.getDefiningOp() && !inState.contains(value);
@@ -141,6 +156,18 @@ static bool haveSameElements(Value a, Value b) {
 
 /// The results that may reuse the memory of an operand whose lifetime ends.
 void StepGraph::findInPlace(Node &node) const {
+  // The memory that carries a value is that of the result.
+  if (auto loop = dyn_cast<RepeatOp>(node.op))
+    for (auto [operand, result] :
+         llvm::zip_equal(loop.getInitial(), loop.getFinals())) {
+      std::optional<unsigned> from = getBuffer(operand), to = getBuffer(result);
+      unsigned names = llvm::count_if(loop.getOperands(), [&](Value other) {
+        return getBuffer(other) == from;
+      });
+      if (from && to && !buffers[*from].isKept && buffers[*from].bucket < 0 &&
+          buffers[*to].bucket < 0 && names == 1)
+        node.inPlace.push_back({*to, *from});
+    }
   auto fusion = dyn_cast<FusionOp>(node.op);
   if (!fusion)
     return;
@@ -189,7 +216,12 @@ void StepGraph::addNodes(const Target &target) {
     nodeOf[&op] = index;
     Node &node = nodes.emplace_back();
     node.op = &op;
-    node.scratchBytes = target.getScratchBytes(&op);
+    auto loop = dyn_cast<RepeatOp>(op);
+    node.scratchBytes =
+        loop ? StepGraph(Signature(findBody(loop)), target).getArenaBytes()
+             : target.getScratchBytes(&op);
+    if (auto side = op.getAttrOfType<IntegerAttr>(kSideAttr))
+      node.side = side.getInt();
     for (Value result : op.getResults())
       if (!inState.contains(result)) {
         add(result, index);
@@ -210,6 +242,8 @@ void StepGraph::addNodes(const Target &target) {
     std::optional<unsigned> buffer = getBuffer(result.get());
     if (buffer)
       buffers[*buffer].isKept = true;
+    if (llvm::is_contained(copiedStates, index) && isInCircle(index))
+      ownOutputs.push_back({index, byteSize(tensorType(result.get()))});
     if (signature.resultState(index) ||
         (buffer && buffers[*buffer].writer >= 0 &&
          outputs.insert(*buffer).second))
@@ -220,6 +254,28 @@ void StepGraph::addNodes(const Target &target) {
     findParts(i);
   for (Node &node : nodes)
     findInPlace(node);
+}
+
+/// Returns whether the copy of a result to its state belongs to several that
+/// are in a circle: each reads what the next one overwrites.
+bool StepGraph::isInCircle(unsigned index) const {
+  unsigned current = index;
+  for (size_t i = 0; i < copiedStates.size(); ++i) {
+    FlatSymbolRefAttr from =
+        getState(signature.getReturn()->getOperand(current));
+    const unsigned *next =
+        from ? llvm::find_if(copiedStates,
+                             [&](unsigned other) {
+                               return signature.resultState(other) == from;
+                             })
+             : copiedStates.end();
+    if (next == copiedStates.end())
+      return false;
+    current = *next;
+    if (current == index)
+      return true;
+  }
+  return false;
 }
 
 /// Places the parts of a bucket in its memory, where possible.
@@ -343,17 +399,31 @@ bool StepGraph::fitsArena(int64_t bytes) const {
          packIntervals(lifetimes.intervals, INGOT_ALIGNMENT, bytes) <= bytes;
 }
 
+/// Returns whether all other readers of the buffer are done when a reader
+/// starts.
+bool StepGraph::isLastReader(unsigned node, unsigned buffer,
+                             ArrayRef<int64_t> at,
+                             const NodeTimes &times) const {
+  return llvm::all_of(buffers[buffer].readers, [&](unsigned reader) {
+    return reader == node ||
+           (at[reader] < at[node] && times.isDoneBefore(reader, node));
+  });
+}
+
 StepGraph::Lifetimes StepGraph::getLifetimes(ArrayRef<unsigned> order,
                                              bool reuse) const {
   SmallVector<int64_t> at(nodes.size());
   for (auto [i, node] : llvm::enumerate(order))
     at[node] = static_cast<int64_t>(i);
+  const NodeTimes times(*this, order);
   auto end = static_cast<int64_t>(order.size());
   auto lastRead = [&](unsigned buffer) {
     const Buffer &b = buffers[buffer];
-    int64_t last = b.isKept || !reuse ? end : b.writer < 0 ? 0 : at[b.writer];
+    int64_t last = b.isKept || !reuse ? end
+                   : b.writer < 0     ? 0
+                                      : times.getLast(b.writer);
     for (unsigned reader : b.readers)
-      last = std::max(last, at[reader]);
+      last = std::max(last, times.getLast(reader));
     return last;
   };
 
@@ -372,29 +442,29 @@ StepGraph::Lifetimes StepGraph::getLifetimes(ArrayRef<unsigned> order,
       result.ofBuffer[i] = add(buffer.bytes, 0, end);
   for (unsigned index : order) {
     const Node &node = nodes[index];
+    int64_t first = times.getFirst(index), last = times.getLast(index);
     if (reuse)
       for (auto [to, from] : node.inPlace) {
         Interval &interval = result.intervals[result.ofBuffer[from]];
         // The lifetime of the operand ends here, and no other result reuses its
         // memory.
-        if (result.ofBuffer[to] != none || lastRead(from) != at[index] ||
-            interval.last != at[index])
+        if (result.ofBuffer[to] != none || lastRead(from) != last ||
+            interval.last != last || !isLastReader(index, from, at, times))
           continue;
         result.ofBuffer[to] = result.ofBuffer[from];
         // The lifetime is one instant longer, so that no other result reuses
         // the memory as well.
-        interval.last = std::max(at[index] + 1, lastRead(to));
+        interval.last = std::max(last + 1, lastRead(to));
       }
     for (unsigned to : node.writes)
       if (result.ofBuffer[to] == none && buffers[to].bucket < 0)
-        result.ofBuffer[to] = add(buffers[to].bytes, at[index], lastRead(to));
+        result.ofBuffer[to] = add(buffers[to].bytes, first, lastRead(to));
     if (node.scratchBytes > 0) {
       // What a collective sends is there until the wait.
-      int64_t last = at[index];
       if (isa<BucketEnd>(node.op))
         for (unsigned bucket : node.writes)
           last = std::max(last, lastRead(bucket));
-      result.ofScratch[index] = add(node.scratchBytes, at[index], last);
+      result.ofScratch[index] = add(node.scratchBytes, first, last);
     }
   }
   for (auto [i, buffer] : llvm::enumerate(buffers)) {
@@ -403,7 +473,7 @@ StepGraph::Lifetimes StepGraph::getLifetimes(ArrayRef<unsigned> order,
     result.ofBuffer[i] = result.ofBuffer[buffer.bucket];
     Interval &interval = result.intervals[result.ofBuffer[i]];
     if (reuse)
-      interval.first = std::min(interval.first, at[buffer.writer]);
+      interval.first = std::min(interval.first, times.getFirst(buffer.writer));
     interval.last = std::max(interval.last, lastRead(i));
   }
   for (const OwnOutput &output : ownOutputs)

@@ -22,6 +22,12 @@
 
 namespace ingot {
 
+class NodeTimes;
+
+/// The attribute of operations that run beside the others: the number of their
+/// region (passes/schedule/streams).
+inline constexpr llvm::StringLiteral kSideAttr = "ingot.side";
+
 /// The graph of one function, built from its current order.
 class StepGraph {
 public:
@@ -58,6 +64,8 @@ public:
     int64_t scratchBytes = 0;
     /// Whether it updates a state in place.
     bool writesState = false;
+    /// The number of its region beside the others (kSideAttr), or -1.
+    int64_t side = -1;
     /// The node that it recomputes, or -1; of a fusion, perhaps only some
     /// results.
     int64_t original = -1;
@@ -67,14 +75,16 @@ public:
   };
 
   /// A result of the function that needs memory of its own at the end: an
-  /// input, a state, or another output.
+  /// input, a state, or another output; and the old value of a state, where
+  /// states change places.
   struct OwnOutput {
     unsigned result;
     int64_t bytes;
   };
 
   /// The lifetimes of memory under an order; instants are positions in the
-  /// order.
+  /// order. What a node in a region beside the others uses is live from the
+  /// start of the region until the wait for it.
   struct Lifetimes {
     llvm::SmallVector<Interval> intervals;
     /// The interval of each buffer; a result written in place has that of its
@@ -101,6 +111,8 @@ public:
   /// Returns the new values of states that are not written in place, by result
   /// number.
   llvm::ArrayRef<unsigned> getCopiedStates() const { return copiedStates; }
+  /// Returns the results that are copied to their places before all nodes.
+  llvm::ArrayRef<unsigned> getFirstCopies() const { return firstCopies; }
   unsigned getStatesInPlace() const { return statesInPlace; }
   llvm::ArrayRef<OwnOutput> getOwnOutputs() const { return ownOutputs; }
 
@@ -148,7 +160,11 @@ private:
   void addNodes(const Target &target);
   void addDependences(mlir::Value value, unsigned reader);
   void addStateOrder();
+  bool isCopiedFirst(mlir::OpOperand &result) const;
+  bool isInCircle(unsigned index) const;
   void findInPlace(Node &node) const;
+  bool isLastReader(unsigned node, unsigned buffer, llvm::ArrayRef<int64_t> at,
+                    const NodeTimes &times) const;
   void findParts(unsigned index);
 
   Signature signature;
@@ -159,7 +175,7 @@ private:
   llvm::DenseMap<mlir::Value, mlir::FlatSymbolRefAttr> inState;
   /// The argument that carries each state.
   llvm::DenseMap<mlir::Attribute, mlir::BlockArgument> currentOf;
-  llvm::SmallVector<unsigned> copiedStates;
+  llvm::SmallVector<unsigned> copiedStates, firstCopies;
   llvm::SmallVector<OwnOutput> ownOutputs;
   unsigned statesInPlace = 0;
   llvm::SmallVector<Node, 0> nodes;

@@ -37,7 +37,8 @@ private:
       return verifyFusion(fusion);
     if (auto call = dyn_cast<LibraryCall>(op))
       return verifyCall(call);
-    if (op.hasTrait<SameBytes>() || op.hasTrait<OpTrait::ConstantLike>())
+    if (op.hasTrait<SameBytes>() || op.hasTrait<OpTrait::ConstantLike>() ||
+        isa<RepeatOp>(op))
       return success();
     return op.emitOpError("is neither in a fusion nor a library call, a view "
                           "or a constant");

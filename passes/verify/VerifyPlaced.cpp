@@ -12,6 +12,7 @@
 #include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/ir/Dialect.h"
 #include "passes/verify/Passes.h"
+#include "passes/verify/VerifySideRegions.h"
 #include "runtime/abi/Abi.h"
 
 #include <map>
@@ -100,9 +101,25 @@ public:
         failed(advance(0)) || failed(verifyValues(step.getInputs())))
       return failure();
     int64_t call = 0;
-    for (Operation &op : step.getBody().front()) {
+    if (failed(verifyCalls(step.getBody().front(), call)))
+      return failure();
+    // What is read after the step is in use after all calls.
+    if (failed(advance(call)))
+      return failure();
+    return verifyValues(step.getOutputs());
+  }
+
+private:
+  /// Verifies the calls of a block, the first of which has that number.
+  LogicalResult verifyCalls(Block &block, int64_t &call) {
+    for (Operation &op : block) {
       if (auto buffer = dyn_cast<exec::BufferOp>(op)) {
         if (failed(verifyBuffer(buffer)))
+          return failure();
+        continue;
+      }
+      if (auto repeat = dyn_cast<exec::RepeatOp>(op)) {
+        if (failed(verifyCalls(repeat.getBody().front(), call)))
           return failure();
         continue;
       }
@@ -112,13 +129,9 @@ public:
         return failure();
       ++call;
     }
-    // What is read after the step is in use after all calls.
-    if (failed(advance(call)))
-      return failure();
-    return verifyValues(step.getOutputs());
+    return success();
   }
 
-private:
   LogicalResult verifyMemory() {
     std::optional<exec::MemoryAttr> memory = step.getMemory();
     if (!memory)
@@ -173,9 +186,27 @@ private:
     return success();
   }
 
+  /// Returns the first byte of a buffer and the one behind it, over all
+  /// iterations of the loops around it.
+  static std::pair<int64_t, int64_t> findRange(exec::BufferOp buffer) {
+    auto begin = static_cast<int64_t>(buffer.getOffset());
+    int64_t end = begin + byteSize(cast<ShapedType>(buffer.getType()));
+    SmallVector<int64_t> counts;
+    for (Operation *op = buffer->getParentOp(); isa<exec::RepeatOp>(op);
+         op = op->getParentOp())
+      counts.insert(counts.begin(), cast<exec::RepeatOp>(op).getCount());
+    for (auto [stride, count] :
+         llvm::zip(buffer.getStrides().value_or(ArrayRef<int64_t>()), counts)) {
+      int64_t last = stride * (count - 1);
+      (last < 0 ? begin : end) += last;
+    }
+    return {begin, end};
+  }
+
   LogicalResult verifyBuffer(exec::BufferOp buffer) {
-    int64_t end = static_cast<int64_t>(buffer.getOffset()) +
-                  byteSize(cast<ShapedType>(buffer.getType()));
+    auto [begin, end] = findRange(buffer);
+    if (begin < 0)
+      return buffer.emitOpError("begins at ") << begin;
     if (buffer.getSpace() == exec::Space::State && end > stateBytes)
       return buffer.emitOpError("ends at ")
              << end << ", behind the state block of " << stateBytes;
@@ -194,9 +225,9 @@ private:
       auto buffer = operand.getDefiningOp<exec::BufferOp>();
       if (!buffer)
         return op.emitOpError("takes memory that is no exec.buffer");
+      auto [begin, end] = findRange(buffer);
       if (buffer.getSpace() == exec::Space::Arena &&
-          failed(check(static_cast<int64_t>(buffer.getOffset()),
-                       byteSize(cast<ShapedType>(buffer.getType())))))
+          failed(check(begin, end - begin)))
         return failure();
     }
     // Of kernels that a target makes of the call.
@@ -232,7 +263,8 @@ private:
     if (failed(verifyStates(module, stateBytes.getInt())))
       return failure();
     for (auto step : module.getOps<exec::StepOp>())
-      if (failed(StepVerifier(step, stateBytes.getInt()).verify()))
+      if (failed(StepVerifier(step, stateBytes.getInt()).verify()) ||
+          failed(verifySideRegions(step)))
         return failure();
     return success();
   }

@@ -21,7 +21,8 @@ def Overview : Section<"Memory"> {
     has the offsets (docs/manifest.md). A state that ranks hold shards of is elsewhere: at its offset is the address
     that its first element would have.
 
-    Element types are f64, f32, f16, bf16, i64, i32, i8, u8 and bool (one byte, 0 or 1).
+    Element types are f64, f32, f16, bf16, i64, i32, i8, u8 and bool (one byte, 0 or 1). What lives within a step on a
+    GPU may be f8E4M3FN or f8E5M2, too.
   }];
 }
 
@@ -46,7 +47,9 @@ def MaxSpatial : Constant<"INGOT_MAX_SPATIAL", 3> {
 
 def DType : Enum<"ingot_dtype", [
     Case<"INGOT_F32", "f32", 0>, Case<"INGOT_F64", "f64", 1>, Case<"INGOT_BF16", "bf16", 2>,
-    Case<"INGOT_F16", "f16", 3>]> {
+    Case<"INGOT_F16", "f16", 3>,
+    Case<"INGOT_F8E4M3", "f8e4m3", 4, "An operand of a matmul on a GPU, with scales.">,
+    Case<"INGOT_F8E5M2", "f8e5m2", 5, "As INGOT_F8E4M3.">]> {
   let description = "Element types that library entries compute with.";
 }
 
@@ -145,11 +148,29 @@ def Products : Section<"Matmul"> {
   }];
 }
 
+def Scales : Enum<"ingot_scales", [
+    Case<"INGOT_SCALE_TENSOR", "tensor", 0, "One f32 of all elements.">,
+    Case<"INGOT_SCALE_RUNS", "runs", 1, [{
+      An f32 of each 128 elements along k: [ceil(k / 128), rows], where rows is m or n.
+    }]>,
+    Case<"INGOT_SCALE_SQUARES", "squares", 2, [{
+      An f32 of each 128 rows and 128 elements along k: [ceil(rows / 128), ceil(k / 128) rounded up to 4].
+    }]>,
+    Case<"INGOT_SCALE_TILES", "tiles", 3, [{
+      A byte e, which stands for 2^(e - 127), of each 32 elements along k, in tiles of 128 rows by 4:
+      [ceil(rows / 128), ceil(k / 128), 32, 4, 4]. Row r and part p are at
+      [r / 128, p / 4, r % 32, r % 128 / 32, p % 4].
+    }]>]> {
+  let description = [{
+    The scales of an operand of 8-bit floats, by which its elements are multiplied, and their layout: that of cuBLASLt.
+  }];
+}
 def MatmulDesc : Struct<"ingot_matmul_desc", [
     Field<I64, "batch">, Field<I64, "m">, Field<I64, "n">, Field<I64, "k">,
     Field<I32, "transpose_a", "Whether a is stored as [batch, k, m].">,
     Field<I32, "transpose_b", "Whether b is stored as [batch, n, k].">,
     Field<DType, "a_type">, Field<DType, "b_type">, Field<DType, "c_type">, Field<Math, "math">,
+    Field<Scales, "a_scaling", "The layout of a_scales, where a is of 8-bit floats.">, Field<Scales, "b_scaling">,
     ScratchField<>, IndexField<>]> {
   let description = "c[batch, m, n] = a[batch, m, k] b[batch, k, n], accumulated in f32 (f64 for f64).";
 }
@@ -157,10 +178,11 @@ def MatmulDesc : Struct<"ingot_matmul_desc", [
 class MatmulEntry<string symbol, Struct descriptor>
     : Entry<symbol, descriptor, "matmul", [
         In<"a", "a_type", ["batch", "m", "k"]>, In<"b", "b_type", ["batch", "k", "n"]>,
+        OptionalIn<"a_scales", "">, OptionalIn<"b_scales", "">,
         Out<"c", "c_type", ["batch", "m", "n"]>, Scratch]>;
 
 def Matmul : MatmulEntry<"ingot_matmul", MatmulDesc> {
-  let description = "c = a b.";
+  let description = "c = a b. Operands of 8-bit floats have scales; others have none.";
 }
 
 def EpilogueFunction : Callback<"ingot_epilogue_fn", [
@@ -232,6 +254,31 @@ def MatmulEpilogueGrid : MatmulEntry<"ingot_matmul_epilogue_grid", MatmulEpilogu
   let description = [{
     c = a b and the epilogue, once the product is complete or by the library that computes it. `buffers` are those of
     an ingot_epilogue_fn.
+  }];
+}
+
+def MatmulGridDesc : Struct<"ingot_matmul_grid_desc", [
+    Field<GridKernel, "kernel", [{
+      It takes two tensor maps (CUtensorMap), of a and b, and then the buffers' addresses. It runs with any number of
+      blocks.
+    }]>,
+    Field<MatmulDesc, "matmul">,
+    Field<I32, "tile_m", "The rows of the product that a block computes at a time.">,
+    Field<I32, "tile_n", "The columns.">,
+    Field<I32, "tile_k", [{
+      The part of the inner dimension that is in shared memory at a time: 128 bytes of elements. A map's box is 128
+      bytes of the innermost dimension and, of the other one, a tile's rows, columns or part.
+    }]>,
+    Field<I32, "dynamic_bytes", "The shared memory of a block that the launch gives.">]> {
+  let description = "A matmul on a GPU by a kernel that the compiler generated, with its epilogue.";
+}
+def MatmulGrid : Entry<"ingot_matmul_grid", MatmulGridDesc, "matmul", [
+    In<"a", "a_type", ["batch", "m", "k"]>, In<"b", "b_type", ["batch", "k", "n"]>]> {
+  let hasTable = 1;
+  let targets = ["cuda"];
+  let description = [{
+    The epilogue of a b, whose elements are in registers only. `buffers` are the epilogue's other inputs, then its
+    outputs.
   }];
 }
 
@@ -466,6 +513,31 @@ def Shards : Function<"char *const *", "ingot_shards", ["ingot_context *context"
     Addresses of what depends on the number of ranks: those that sharded tensors would start at, of which a rank has
     memory for the elements of its shards only, and of payloads (ingot_gather_messages_start).
   }];
+}
+
+def Sides : Section<"Streams"> {
+  let description = [{
+    Calls between ingot_side_start and ingot_side_end run beside those after ingot_side_end, until ingot_side_wait with
+    the same number. They come after all calls before them. A runtime may as well run them in their place.
+  }];
+}
+
+def SideDesc : Struct<"ingot_side_desc", [
+    Field<I32, "number", "Of the region, in its function.">, ReservedField<>, IndexField<>]> {
+  let description = "A region of calls that run beside others.";
+}
+class SideEntry<string symbol, string thePhase> : Entry<symbol, SideDesc, "stream"> {
+  let phase = thePhase;
+  let targets = ["cuda"];
+}
+def SideStart : SideEntry<"ingot_side_start", "SideStart"> {
+  let description = "Starts a region. Regions do not overlap.";
+}
+def SideEnd : SideEntry<"ingot_side_end", "SideEnd"> {
+  let description = "Ends the region.";
+}
+def SideWait : SideEntry<"ingot_side_wait", "SideWait"> {
+  let description = "What comes after waits for the region, and for those before it.";
 }
 
 //===----------------------------------------------------------------------===//

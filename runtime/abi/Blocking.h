@@ -61,6 +61,16 @@ inline constexpr GemmBlocking kVectorBlocking = {
     .elementBytes = 4,
 };
 
+/// The same for operands in bf16 on CPUs that multiply pairs of them.
+inline constexpr GemmBlocking kDotBlocking = {
+    .tileRows = 12,
+    .tileColumns = 32,
+    .inner = 768,
+    .columns = 480,
+    .step = 2,
+    .elementBytes = 2,
+};
+
 /// The blocking for vector units with AVX2 (`lanes` is 8), whose 16 registers
 /// hold 12 vectors of sums, and for those that every CPU has (4). Blocks are
 /// smaller than with AVX-512, as the caches of these CPUs are.
@@ -119,6 +129,7 @@ constexpr bool isValid(const GemmBlocking &blocking) {
          blocking.inner % blocking.step == 0;
 }
 static_assert(isValid(kVectorBlocking));
+static_assert(isValid(kDotBlocking));
 static_assert(isValid(getNarrowBlocking(8)));
 static_assert(isValid(getNarrowBlocking(4)));
 static_assert(isValid(getTileBlocking(INGOT_F32)));
@@ -248,9 +259,23 @@ struct WinogradBlocking {
 /// Bytes of windows that a convolution as a GEMM gathers at a time (im2col).
 inline constexpr int64_t kIm2colBytes = 10 << 20;
 
-/// The most taps of a filter of depthwise convolution (runtime/cpu/depthwise),
-/// and the channels whose sums over an image are one piece of work.
-inline constexpr int64_t kDepthwiseTaps = 49, kDepthwiseBlock = 64;
+/// Direct convolution (runtime/cpu/direct). Elements of a sum that are added
+/// one by one, before the sum is added to the result; columns of a row that are
+/// one piece of work; and packed filters that stay in the L2 cache.
+inline constexpr int64_t kDirectDepth = 384, kDirectColumns = 192,
+                         kDirectFilters = 96 << 10;
+/// Of the filter's gradient: pixels that are multiplied at once, so that what
+/// they read stays in the L1 cache, and the most rows that they are from.
+inline constexpr int64_t kDirectGradPixels = 112, kDirectGradRows = 32;
+/// The distance in bytes from a pixel to the next at which too many pixels fall
+/// into the same sets of the L1 cache, of a tile's rows and of the pixels that
+/// a filter's gradient sums; and elements that are put between them there.
+inline constexpr int64_t kDirectConflict = 4096, kDirectGradConflict = 256,
+                         kDirectPadding = 16;
+
+/// The channels whose sums over images are one piece of work in depthwise
+/// convolution (runtime/cpu/depthwise).
+inline constexpr int64_t kDepthwiseBlock = 64;
 
 } // namespace ingot::abi
 

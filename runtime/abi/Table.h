@@ -93,8 +93,8 @@ struct Buffer {
   std::span<const Factor> shape;
 };
 
-/// A part of an exchange between ranks.
-enum class Phase { None, Start, Wait };
+/// A part of an exchange between ranks, or of a region beside other calls.
+enum class Phase { None, Start, Wait, SideStart, SideEnd, SideWait };
 enum class Exchange { None, AllReduce, ReduceScatter, AllGather };
 
 struct Entry {

@@ -192,52 +192,69 @@ static void writeName(const std::string &directory, const char *file,
   named.commit();
 }
 
-uint32_t ingot::runtime::saveCheckpoint(const std::string &directory,
-                                        const CheckpointContent &content,
-                                        const Retention &retention,
-                                        const ShardWriter &writeShards) {
-  const CheckpointInfo &info = content.info;
-  std::string name = std::string(prefix) + std::to_string(info.step);
-  std::string final = directory + "/" + name;
-  std::string temporary = final + temporaryMark + std::to_string(getpid());
-  std::error_code error;
-  fs::remove_all(temporary, error);
+NewCheckpoint::NewCheckpoint(const std::string &directory, int64_t step)
+    : directory(directory), name(std::string(prefix) + std::to_string(step)),
+      temporary(directory + "/" + name + temporaryMark +
+                std::to_string(getpid())) {
+  std::error_code ignored;
+  fs::remove_all(temporary, ignored);
   try {
     makeFolder(temporary);
   } catch (const Error &problem) {
-    // The other ranks wait for the name.
-    if (writeShards)
-      (void)writeShards("");
     throw failure(directory, problem.getWhat(), problem.getHint());
   }
-  CheckpointFile file;
-  file.info = info;
-  try {
-    // This comes first, because the other ranks wait for it.
-    if (writeShards)
-      file.shardCrcs = writeShards(temporary);
-    file.stateCrc = saveTensors(temporary + "/" + kStateName, content.state);
-    if (!content.constants.tensors.empty())
-      file.constantCrc = saveConstants(directory, temporary, content);
+}
+
+NewCheckpoint::~NewCheckpoint() {
+  std::error_code ignored;
+  if (!isNamed)
+    fs::remove_all(temporary, ignored);
+}
+
+void NewCheckpoint::write(const CheckpointContent &content) {
+  stateCrc = saveTensors(temporary + "/" + kStateName, content.state);
+  if (content.constants.tensors.empty())
+    return;
+  // What an attempt before this one has written or linked.
+  std::error_code ignored;
+  for (const char *file : {kConstantsName, kSpareName})
+    fs::remove(temporary + "/" + file, ignored);
+  constantsCrc = saveConstants(directory, temporary, content);
+}
+
+void NewCheckpoint::commit(const CheckpointInfo &info,
+                           const Retention &retention,
+                           std::vector<uint32_t> shardCrcs) {
+  if (!isNamed) {
+    CheckpointFile file;
+    file.info = info;
+    file.stateCrc = stateCrc;
+    file.constantCrc = constantsCrc;
+    file.shardCrcs = std::move(shardCrcs);
     AtomicFile infoFile(temporary + "/" + kInfoName);
     infoFile.write(formatInfo(file));
     infoFile.commit();
-  } catch (const Error &) {
-    fs::remove_all(temporary, error);
-    throw;
-  }
-  if (!giveName(temporary, final)) {
-    std::string reason = describeErrno();
-    fs::remove_all(temporary, error);
-    throw failure(final, "cannot write: " + reason,
-                  "check the path and its permissions");
+    std::string final = directory + "/" + name;
+    if (!giveName(temporary, final))
+      throw failure(final, "cannot write: " + describeErrno(),
+                    "check the path and its permissions");
+    isNamed = true;
   }
   syncDirectory(directory);
   writeName(directory, latestName, name);
   if (retention.isBest)
     writeName(directory, kBestName, name);
   prune(directory, info.step, retention);
-  return file.constantCrc.value_or(0);
+}
+
+std::optional<uint32_t>
+ingot::runtime::saveCheckpoint(const std::string &directory,
+                               const CheckpointContent &content,
+                               const Retention &retention) {
+  NewCheckpoint checkpoint(directory, content.info.step);
+  checkpoint.write(content);
+  checkpoint.commit(content.info, retention);
+  return checkpoint.getConstantsCrc();
 }
 
 static Error nameless(const std::string &path) {

@@ -45,16 +45,10 @@ struct Retention {
   bool isBest = false;
 };
 
-/// Writes the shards of `rank` into the folder of an incomplete checkpoint.
-/// Returns the file's checksum. Throws failure.
+/// Writes the shards of `rank` into the folder of a checkpoint that has no name
+/// yet. Returns the file's checksum. Throws failure.
 uint32_t saveShards(const std::string &folder, int64_t rank,
                     const SafeTensors &shards);
-
-/// Makes all ranks write their shards into the folder, and returns the
-/// checksums of their files. An empty name tells them that there is no folder.
-/// May throw.
-using ShardWriter =
-    std::function<std::vector<uint32_t>(const std::string &folder)>;
 
 /// A checkpoint to be written.
 struct CheckpointContent {
@@ -68,13 +62,40 @@ struct CheckpointContent {
   std::optional<uint32_t> constantsCrc = std::nullopt;
 };
 
-/// Writes a new checkpoint, points `latest` at it, then removes those that need
-/// not be kept. Returns the checksum of the states that do not change. Throws
-/// failure.
-uint32_t saveCheckpoint(const std::string &directory,
-                        const CheckpointContent &content,
-                        const Retention &retention = {},
-                        const ShardWriter &writeShards = {});
+/// A checkpoint that is being written, in a folder without its final name, to
+/// which other ranks may add their shards.
+class NewCheckpoint {
+public:
+  /// Makes the folder. Throws failure.
+  NewCheckpoint(const std::string &directory, int64_t step);
+  NewCheckpoint(const NewCheckpoint &) = delete;
+  NewCheckpoint &operator=(const NewCheckpoint &) = delete;
+  /// Removes a folder that did not get its name.
+  ~NewCheckpoint();
+
+  const std::string &getFolder() const { return temporary; }
+  /// Writes the states; again after a failure, which it throws.
+  void write(const CheckpointContent &content);
+  /// Gives it its name once all is written, points `latest` at it, then removes
+  /// checkpoints that need not be kept. `shardCrcs` are the checksums of the
+  /// ranks' shards. May be called again after a failure, which it throws.
+  void commit(const CheckpointInfo &info, const Retention &retention = {},
+              std::vector<uint32_t> shardCrcs = {});
+  /// Returns the checksum of the states that do not change, if it has any.
+  std::optional<uint32_t> getConstantsCrc() const { return constantsCrc; }
+
+private:
+  std::string directory, name, temporary;
+  uint32_t stateCrc = 0;
+  std::optional<uint32_t> constantsCrc;
+  bool isNamed = false;
+};
+
+/// Writes and commits a checkpoint without shards. Returns the checksum of the
+/// states that do not change. Throws failure.
+std::optional<uint32_t> saveCheckpoint(const std::string &directory,
+                                       const CheckpointContent &content,
+                                       const Retention &retention = {});
 
 /// Removes what a process that was killed while it saved has left in the
 /// folder. No other process may be writing there (FolderLock).

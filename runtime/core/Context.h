@@ -13,6 +13,7 @@
 #include "runtime/abi/Shard.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/Memory.h"
+#include "runtime/core/machine/TickClock.h"
 
 #include <chrono>
 #include <cstdint>
@@ -112,6 +113,8 @@ struct ingot_context {
   /// The most events of a profile, so that viewers can load the trace.
   static constexpr size_t kMaxEvents = size_t(1) << 21;
   bool profiling = false;
+  /// The clock of events.
+  ingot::runtime::TickClock clock;
   int32_t function = 0;
   std::vector<ingot_event> events;
   /// Receives notifications; may be null.
@@ -152,12 +155,12 @@ public:
     if (context->gate)
       context->gate->enter(context->function, kernel);
     if (context->profiling)
-      begin = std::chrono::steady_clock::now();
+      begin = context->clock.now();
   }
   ~ProfileScope() {
     if (context->profiling && context->events.size() < context->kMaxEvents)
       context->events.push_back(
-          {context->function, kernel, begin, std::chrono::steady_clock::now()});
+          {context->function, kernel, begin, context->clock.now()});
     if (context->observer)
       context->observer->called(context->function, kernel);
   }

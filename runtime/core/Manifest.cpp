@@ -314,6 +314,8 @@ static FunctionSpec readFunction(const Field &field, const Manifest &manifest,
           kernel.outputs.push_back(readOutput(written, manifest));
       if (item.has("state_writes"))
         kernel.stateWrites = readStateWrites(item["state_writes"], manifest);
+      if (item.has("times"))
+        kernel.times = item["times"].getCount();
       kernel.bytes = item["bytes"].getCount();
       kernel.flops = item["flops"].getCount();
       if (item.has("bound_us"))

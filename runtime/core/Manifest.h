@@ -136,8 +136,11 @@ struct KernelSpec {
   /// What the kernel writes in the block of states; absent if that is not
   /// known.
   std::optional<std::vector<StateRange>> stateWrites = std::nullopt;
+  /// The calls of one step: of a loop, its iterations.
+  int64_t times = 1;
+  /// Of one call.
   int64_t bytes = 0, flops = 0;
-  /// The least time on the machine it was compiled for; 0 if unknown.
+  /// The least time of a call on the machine it was compiled for; 0 if unknown.
   double boundMicroseconds = 0;
 };
 

@@ -2,20 +2,19 @@
 //===----------------------------------------------------------------------===//
 //
 // ingot_matmul and ingot_matmul_epilogue (Abi.h). They run the packed GEMM of
-// this tree, on tile units (AMX) or vector units; the vendor's library
-// multiplies in 16-bit precision on vector units with instructions for it; f64
-// is a plain loop.
+// this tree, on tile units (AMX) or vector units; f64 is a plain loop.
 //
 //===----------------------------------------------------------------------===//
 
 #include "runtime/core/Context.h"
 #include "runtime/core/DType.h"
 #include "runtime/cpu/ThreadPool.h"
-#include "runtime/cpu/VendorLibrary.h"
 #include "runtime/cpu/gemm/Gemm.h"
 #include "runtime/cpu/gemm/PackedGemm.h"
 
 #include <cstring>
+#include <stdexcept>
+#include <string>
 
 using namespace ingot::runtime;
 
@@ -47,18 +46,18 @@ static bool multiply(ingot_context *context, const ingot_matmul_desc &desc,
     return false;
   }
   if (desc.k == 0) {
-    // A sum of no terms, which the library does not write.
+    // A sum of no terms.
     int64_t size = getSize(getDType(desc.c_type));
     std::memset(c, 0, desc.batch * desc.m * desc.n * size);
     return false;
   }
+  for (int32_t type : {desc.a_type, desc.b_type, desc.c_type})
+    if (type != INGOT_F32 && type != INGOT_BF16 && type != INGOT_F16)
+      throw std::invalid_argument("nothing multiplies " +
+                                  std::string(getName(getDType(type))));
   bool onTiles = desc.math != INGOT_MATH_EXACT && hasTileUnits();
-  if (onTiles || vendor::getComputeType(desc.a_type) == INGOT_F32) {
-    multiplyPacked(context, desc, onTiles, a, b, c, scratch, epilogue);
-    return true;
-  }
-  vendor::multiply(context, desc, a, b, c, scratch);
-  return false;
+  multiplyPacked(context, desc, onTiles, a, b, c, scratch, epilogue);
+  return true;
 }
 
 static void matmul(ingot_context *context, const ingot_matmul_desc &desc,
@@ -78,13 +77,15 @@ static void matmul(ingot_context *context, const ingot_matmul_desc &desc,
 }
 
 void ingot_matmul(ingot_context *context, const ingot_matmul_desc *desc,
-                  const void *a, const void *b, void *c, void *scratch) {
+                  const void *a, const void *b, const void *, const void *,
+                  void *c, void *scratch) {
   matmul(context, *desc, a, b, c, scratch, {});
 }
 
 void ingot_matmul_epilogue(ingot_context *context,
                            const ingot_matmul_epilogue_desc *desc,
-                           const void *a, const void *b, void *c, void *scratch,
+                           const void *a, const void *b, const void *,
+                           const void *, void *c, void *scratch,
                            void *const *buffers) {
   matmul(context, desc->matmul, a, b, c, scratch, {desc->epilogue, buffers});
 }

@@ -78,19 +78,6 @@ int ingot::runtime::getThreadCount() {
   return omp_get_max_threads();
 }
 
-SingleThread::SingleThread(bool isAsked) {
-  int count = getThreadCount();
-  if (!isAsked || count == 1)
-    return;
-  before = count;
-  omp_set_num_threads(1);
-}
-
-SingleThread::~SingleThread() {
-  if (before > 0)
-    omp_set_num_threads(before);
-}
-
 /// Lets the calling thread run on all places again, where OpenMP has bound it
 /// to one: a program that it starts would see no other processor.
 static void freePlace() {

@@ -22,21 +22,6 @@ int getThreadCount();
 /// Returns the number of cores in the affinity mask of the process.
 int getCoreCount();
 
-/// Gives the pool and libraries one thread while it lives, if it is asked to:
-/// where OpenMP's threads sleep or lost their cores, waiting for them takes
-/// longer than a small call.
-class SingleThread {
-public:
-  explicit SingleThread(bool isAsked);
-  ~SingleThread();
-  SingleThread(const SingleThread &) = delete;
-  SingleThread &operator=(const SingleThread &) = delete;
-
-private:
-  /// How many threads there were; 0 where nothing has changed.
-  int before = 0;
-};
-
 /// Makes idle threads sleep soon, by restarting the program with libgomp's
 /// setting for it. Returns if the setting is made, by this function or by the
 /// user, or if it cannot be made (docs/design/cpu/waiting.md).

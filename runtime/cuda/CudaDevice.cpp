@@ -70,6 +70,7 @@ CudaDevice::~CudaDevice() {
   blasLt.reset();
   launches.reset();
   tuner.reset();
+  sides.reset();
   for (const std::vector<CUevent> &events : {marks, freeTimers})
     for (CUevent event : events)
       (void)driver.cuEventDestroy(event);
@@ -380,7 +381,11 @@ CUgraphExec CudaDevice::record(ingot_context &context, ingot_step_fn function) {
   driver.check(
       driver.cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
       "recording the step");
+  isRecording = true;
+  if (sides)
+    sides->reset();
   call(context, function);
+  isRecording = false;
   CUgraph graph = nullptr;
   CUresult result = driver.cuStreamEndCapture(stream, &graph);
   // The first failure says more.
@@ -394,13 +399,18 @@ CUgraphExec CudaDevice::record(ingot_context &context, ingot_step_fn function) {
   return executable;
 }
 
-void CudaDevice::launch(const ingot_context &context,
-                        const ingot_grid_kernel &kernel, void *const *buffers,
-                        bool tunes) {
+CUfunction CudaDevice::findKernel(const ingot_grid_kernel &kernel) {
   CUfunction &function = kernels[&kernel];
   if (!function)
     driver.check(driver.cuModuleGetFunction(&function, code, kernel.name),
                  "finding a kernel");
+  return function;
+}
+
+void CudaDevice::launch(const ingot_context &context,
+                        const ingot_grid_kernel &kernel, void *const *buffers,
+                        bool tunes) {
+  CUfunction function = findKernel(kernel);
   std::vector<void *> arguments(kernel.buffers);
   for (int32_t i = 0; i < kernel.buffers; ++i)
     arguments[i] = const_cast<void **>(&buffers[i]);
@@ -412,7 +422,7 @@ void CudaDevice::launch(const ingot_context &context,
   auto put = [&](int32_t blocks) {
     // All shared memory is declared by the kernels themselves.
     driver.check(driver.cuLaunchKernel(function, blocks, 1, 1, kernel.block, 1,
-                                       1, /*sharedMemBytes=*/0, stream,
+                                       1, /*sharedMemBytes=*/0, getStream(),
                                        arguments.data(), nullptr),
                  kernel.name);
   };
@@ -422,28 +432,60 @@ void CudaDevice::launch(const ingot_context &context,
     put(kernel.grid);
 }
 
+void CudaDevice::launch(const ingot_matmul_grid_desc &matmul, const void *a,
+                        const void *b, void *const *buffers) {
+  const ingot_grid_kernel &kernel = matmul.kernel;
+  CUfunction function = findKernel(kernel);
+  MatmulMaps &maps = matmulMaps[&matmul];
+  if (!maps.isOf(a, b)) {
+    maps.encode(driver, matmul, a, b);
+    // More than the 48 KiB that any kernel may have.
+    driver.check(driver.cuFuncSetAttribute(
+                     function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                     matmul.dynamic_bytes),
+                 kernel.name);
+  }
+  std::vector<void *> arguments = {maps.getLhs(), maps.getRhs()};
+  for (int32_t i = 0; i < kernel.buffers; ++i)
+    arguments.push_back(const_cast<void **>(&buffers[i]));
+  driver.check(driver.cuLaunchKernel(function, kernel.grid, 1, 1, kernel.block,
+                                     1, 1, matmul.dynamic_bytes, stream,
+                                     arguments.data(), nullptr),
+               kernel.name);
+}
+
 void CudaDevice::copy(void *to, const void *from, size_t bytes) {
   driver.check(driver.cuMemcpyDtoDAsync(reinterpret_cast<CUdeviceptr>(to),
                                         reinterpret_cast<CUdeviceptr>(from),
-                                        bytes, stream),
+                                        bytes, getStream()),
                "copying on the GPU");
 }
 
 void CudaDevice::clear(void *to, size_t bytes) {
   driver.check(driver.cuMemsetD8Async(reinterpret_cast<CUdeviceptr>(to), 0,
-                                      bytes, stream),
+                                      bytes, getStream()),
                "clearing memory of the GPU");
+}
+
+SideStream *CudaDevice::getSides() {
+  if (!isRecording)
+    return nullptr;
+  if (!sides)
+    sides = std::make_unique<SideStream>(driver, stream);
+  return sides.get();
 }
 
 BlasLt &CudaDevice::getBlasLt() {
   if (!blasLt)
     blasLt = std::make_unique<BlasLt>(driver, stream, tuner.get());
+  blasLt->setStream(getStream());
   return *blasLt;
 }
 
 Dnn &CudaDevice::getDnn() {
   if (!dnn)
     dnn = std::make_unique<Dnn>(stream, tuner.get());
+  dnn->setStream(getStream());
   return *dnn;
 }
 
@@ -451,6 +493,7 @@ DnnAttention &CudaDevice::getAttention() {
   if (!attention)
     attention = std::make_unique<DnnAttention>(getDnn(), driver, stream,
                                                isDeterministic);
+  (void)getDnn();
   return *attention;
 }
 

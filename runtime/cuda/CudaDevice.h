@@ -7,7 +7,8 @@
 //
 // The first run of a function launches kernel by kernel, which loads code and
 // lets libraries choose algorithms. The second is captured in a CUDA graph, and
-// from then on a run is a single launch. INGOT_CUDA_GRAPH=0, profiles and
+// from then on a run is a single launch, in which the regions that the compiler
+// chose run beside other calls. INGOT_CUDA_GRAPH=0, profiles and
 // watches always launch kernel by kernel.
 //
 // All-gathers that a function defers are the beginning of the next function: a
@@ -22,6 +23,8 @@
 #include "runtime/core/Device.h"
 #include "runtime/cuda/Driver.h"
 #include "runtime/cuda/LaunchTuner.h"
+#include "runtime/cuda/MatmulMaps.h"
+#include "runtime/cuda/SideStream.h"
 #include "runtime/cuda/libraries/BlasLt.h"
 #include "runtime/cuda/libraries/Dnn.h"
 #include "runtime/cuda/libraries/DnnAttention.h"
@@ -56,12 +59,20 @@ public:
   void closeRange() override;
 
   const Driver &getDriver() const { return driver; }
-  /// The stream of runs.
-  CUstream getStream() const { return stream; }
+  /// The stream that calls enqueue their work in.
+  CUstream getStream() const {
+    return sides && isRecording ? sides->getCurrent() : stream;
+  }
+  /// Returns the stream of regions beside other calls; null unless the function
+  /// is being recorded, since otherwise everything runs in order.
+  SideStream *getSides();
 
   /// Launches a kernel. With `tunes`, --tune may try another number of blocks.
   void launch(const ingot_context &context, const ingot_grid_kernel &kernel,
               void *const *buffers, bool tunes = true);
+  /// Launches a generated matmul.
+  void launch(const ingot_matmul_grid_desc &matmul, const void *a,
+              const void *b, void *const *buffers);
   void copy(void *to, const void *from, size_t bytes);
   void clear(void *to, size_t bytes);
   BlasLt &getBlasLt();
@@ -102,6 +113,7 @@ private:
   std::string getName() const;
   void openGpu();
   void loadCode(const ingot_module_t &module);
+  CUfunction findKernel(const ingot_grid_kernel &kernel);
   CUdeviceptr allocateZeros(int64_t bytes);
   CUevent makeEvent(unsigned flags);
   std::string describeLack() const;
@@ -132,6 +144,7 @@ private:
   int64_t shardBytes = 0;
   std::vector<void *> hostBlocks;
   std::unordered_map<const ingot_grid_kernel *, CUfunction> kernels;
+  std::unordered_map<const ingot_matmul_grid_desc *, MatmulMaps> matmulMaps;
 
   /// The CUDA graph of a function.
   struct Recording {
@@ -146,7 +159,8 @@ private:
   };
   /// By function, and by the all-gathers that it begins with.
   std::map<std::pair<int32_t, std::vector<Nccl::Bucket>>, Recording> recordings;
-  bool records = true;
+  std::unique_ptr<SideStream> sides;
+  bool records = true, isRecording = false;
   bool isDeterministic = true;
 
   std::vector<CUevent> marks;

@@ -45,31 +45,41 @@ static int64_t countBytes(const ingot_matmul_desc &desc) {
 }
 
 static void multiply(CudaDevice &device, ingot_context &context,
-                     const ingot_matmul_desc &desc, const void *a,
-                     const void *b, void *c, void *scratch) {
+                     const ingot_matmul_desc &desc,
+                     const BlasLt::Factors &factors, void *c, void *scratch) {
   if (desc.k == 0)
     return device.clear(c, countBytes(desc));
-  device.getBlasLt().multiply(context, desc, a, b, c, scratch);
+  device.getBlasLt().multiply(context, desc, factors, c, scratch);
 }
 
 void ingot_matmul(ingot_context *context, const ingot_matmul_desc *desc,
-                  const void *a, const void *b, void *c, void *scratch) {
+                  const void *a, const void *b, const void *a_scales,
+                  const void *b_scales, void *c, void *scratch) {
   enqueue(context, "matmul", desc->index, [&](CudaDevice &device) {
     if (countBytes(*desc) != 0)
-      multiply(device, *context, *desc, a, b, c, scratch);
+      multiply(device, *context, *desc, {a, b, a_scales, b_scales}, c, scratch);
   });
+}
+
+void ingot_matmul_grid(ingot_context *context,
+                       const ingot_matmul_grid_desc *desc, const void *a,
+                       const void *b, void *const *buffers) {
+  enqueue(context, "matmul", desc->matmul.index,
+          [&](CudaDevice &device) { device.launch(*desc, a, b, buffers); });
 }
 
 void ingot_matmul_epilogue_grid(ingot_context *context,
                                 const ingot_matmul_epilogue_grid_desc *desc,
-                                const void *a, const void *b, void *c,
-                                void *scratch, void *const *buffers) {
+                                const void *a, const void *b,
+                                const void *a_scales, const void *b_scales,
+                                void *c, void *scratch, void *const *buffers) {
   const ingot_matmul_desc &matmul = desc->matmul;
+  BlasLt::Factors factors = {a, b, a_scales, b_scales};
   enqueue(context, "matmul", matmul.index, [&](CudaDevice &device) {
     if (countBytes(matmul) == 0)
       return;
     auto separately = [&](bool tunesLaunches) {
-      multiply(device, *context, matmul, a, b, c, scratch);
+      multiply(device, *context, matmul, factors, c, scratch);
       launchEpilogueKernels(
           *desc, buffers,
           [&](const ingot_grid_kernel &kernel, void *const *taken) {
@@ -77,8 +87,8 @@ void ingot_matmul_epilogue_grid(ingot_context *context,
           });
     };
     bool isDone = matmul.k != 0 && device.getBlasLt().multiply(
-                                       *context, *desc, a, b, scratch, buffers,
-                                       [&] { separately(false); });
+                                       *context, *desc, factors, scratch,
+                                       buffers, [&] { separately(false); });
     if (!isDone)
       separately(true);
   });
@@ -261,6 +271,28 @@ void ingot_all_gather_start(ingot_context *context,
 void ingot_all_gather_wait(ingot_context *context,
                            const ingot_bucket_desc *desc, void *) {
   waitForBucket(context, "all-gather", *desc);
+}
+
+/// Runs `body(sides)` where regions run beside other calls.
+template <typename Body>
+static void changeStream(ingot_context *context, Body body) {
+  guardLibraryCall(context, "streams", [&] {
+    auto &device = static_cast<CudaDevice &>(*context->device);
+    if (SideStream *sides = device.getSides())
+      body(*sides);
+  });
+}
+
+void ingot_side_start(ingot_context *context, const ingot_side_desc *desc) {
+  changeStream(context, [&](SideStream &sides) { sides.start(desc->number); });
+}
+
+void ingot_side_end(ingot_context *context, const ingot_side_desc *desc) {
+  changeStream(context, [&](SideStream &sides) { sides.end(desc->number); });
+}
+
+void ingot_side_wait(ingot_context *context, const ingot_side_desc *desc) {
+  changeStream(context, [&](SideStream &sides) { sides.wait(desc->number); });
 }
 
 void ingot_copy(ingot_context *context, const ingot_copy_desc *desc,

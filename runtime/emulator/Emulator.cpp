@@ -4,6 +4,7 @@
 
 #include "runtime/abi/Epilogue.h"
 #include "runtime/core/Context.h"
+#include "runtime/core/Error.h"
 
 #include <array>
 #include <cstring>
@@ -277,13 +278,27 @@ void ingot_launch_grid(ingot_context *context, const ingot_grid_kernel *kernel,
   Launch(context, kernel, buffers).run();
 }
 
+void ingot_matmul_grid(ingot_context *context, const ingot_matmul_grid_desc *,
+                       const void *, const void *, void *const *) {
+  context->fail(failure("matmul", "the emulator has no tensor cores",
+                        "compile with --matmul-kernels library"));
+}
+
 void ingot_matmul_epilogue_grid(ingot_context *context,
                                 const ingot_matmul_epilogue_grid_desc *desc,
-                                const void *a, const void *b, void *c,
-                                void *scratch, void *const *buffers) {
-  ingot_matmul(context, &desc->matmul, a, b, c, scratch);
+                                const void *a, const void *b,
+                                const void *a_scales, const void *b_scales,
+                                void *c, void *scratch, void *const *buffers) {
+  ingot_matmul(context, &desc->matmul, a, b, a_scales, b_scales, c, scratch);
   launchEpilogueKernels(
       *desc, buffers, [&](const ingot_grid_kernel &kernel, void *const *taken) {
         ingot_launch_grid(context, &kernel, taken);
       });
 }
+
+// Regions run in their place.
+void ingot_side_start(ingot_context *, const ingot_side_desc *) {}
+
+void ingot_side_end(ingot_context *, const ingot_side_desc *) {}
+
+void ingot_side_wait(ingot_context *, const ingot_side_desc *) {}

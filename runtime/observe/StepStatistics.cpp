@@ -9,7 +9,6 @@
 #include <cstring>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <numeric>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -64,6 +63,7 @@ StepStatistics::StepStatistics(ReadCommunication readCommunication)
 void StepStatistics::add(double stepMs, double waitedMs,
                          const StepCost &added) {
   times.push_back(stepMs);
+  totalMs += stepMs;
   dataMs += waitedMs;
   cost.tokens += added.tokens;
   cost.flops += added.flops;
@@ -81,7 +81,7 @@ StepSummary StepStatistics::take() {
   StepSummary summary;
   if (times.empty())
     return summary;
-  double total = std::accumulate(times.begin(), times.end(), 0.0);
+  double total = totalMs;
   std::sort(times.begin(), times.end());
   double seconds = std::max(total * 1e-3, 1e-9);
   summary.steps = static_cast<int64_t>(times.size());
@@ -115,7 +115,7 @@ StepSummary StepStatistics::take() {
     communication = sent;
   }
   times.clear();
-  dataMs = 0;
+  totalMs = dataMs = 0;
   cost = {};
   return summary;
 }

@@ -68,26 +68,32 @@ public:
 
   /// Adds a step of which `dataMs` was spent waiting for data.
   void add(double stepMs, double dataMs, const StepCost &cost = {});
-  /// Whether there is enough for a summary.
-  bool isFull() const { return static_cast<int64_t>(times.size()) >= kWindow; }
+  /// Whether there is enough for a summary. What it asks the system for takes
+  /// as long as a short step.
+  bool isFull() const { return hasPart(1); }
   /// Whether there is enough for one at the end of an epoch, of which some have
   /// one step.
-  bool isWorthwhile() const {
-    return static_cast<int64_t>(times.size()) >= kWindow / 10;
-  }
+  bool isWorthwhile() const { return hasPart(10); }
   bool isEmpty() const { return times.empty(); }
   /// Summarizes the steps since the last call and starts a new window.
   StepSummary take();
 
-  /// The steps of a window, unless an epoch ends before.
+  /// The fewest steps of a window, and the least time that they take, unless an
+  /// epoch ends before.
   static constexpr int64_t kWindow = 100;
+  static constexpr double kLeastMs = 50;
 
 private:
+  bool hasPart(int64_t divisor) const {
+    return static_cast<int64_t>(times.size()) >= kWindow / divisor &&
+           totalMs >= kLeastMs / static_cast<double>(divisor);
+  }
+
   /// What all steps cost.
   StepCost cost;
   ReadCommunication readCommunication;
   std::vector<double> times;
-  double dataMs = 0, processorSeconds = 0;
+  double totalMs = 0, dataMs = 0, processorSeconds = 0;
   StorageUse storage;
   CommunicationUse communication;
 };

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trainers on several ranks of this machine."""
+"""Trainers on several ranks of this machine, and on worse machines than this one."""
 
+import contextlib
+import os
+import pathlib
 import shutil
 
 from harness import Skip, read_log
@@ -31,3 +34,28 @@ def run_ranks(ingot, ranks, trainer, *flags):
 
 def losses(ingot, ranks, trainer, *flags):
     return [step["loss"] for step in run_ranks(ingot, ranks, trainer, *flags)[0]]
+
+
+@contextlib.contextmanager
+def slow_disk(path, **rates):
+    """What starts a process that reads from the disk of `path` or writes to it with that many bytes per second, in a
+    control group."""
+    device = os.stat(path).st_dev
+    numbers = f"{os.major(device)}:{os.minor(device)}"
+    second, first = pathlib.Path("/sys/fs/cgroup"), pathlib.Path("/sys/fs/cgroup/blkio")
+    group = (first if first.is_dir() else second) / f"ingot-test-{os.getpid()}"
+    try:
+        group.mkdir()
+        for what, rate in rates.items():
+            if first.is_dir():
+                (group / f"blkio.throttle.{what}_bps_device").write_text(f"{numbers} {rate}")
+            else:
+                (group / "io.max").write_text(f"{numbers} {what[0]}bps={rate}")
+    except OSError as error:
+        if group.is_dir():
+            group.rmdir()
+        raise Skip(f"may not make a slow disk: {error}") from None
+    try:
+        yield ["sh", "-c", f'echo $$ >{group}/cgroup.procs && exec "$@"', "sh"]
+    finally:
+        group.rmdir()

@@ -200,13 +200,20 @@ static llvm::Expected<std::string> compile(ModuleOp module,
   return emitObject(**translated, host, options.level);
 }
 
+namespace {
+/// Options of ingotc.
+struct Chosen {
+  std::string arch = "sm_90", matmulKernels = "auto";
+};
+} // namespace
+
 /// Writes `path`, unless the module has no cases.
 static llvm::Error writeCases(ModuleOp module, unsigned level,
-                              const std::string &arch,
-                              const std::string &path) {
+                              const Chosen &chosen, const std::string &path) {
   PipelineOptions options;
   options.target = "cuda";
-  options.arch = arch;
+  options.arch = chosen.arch;
+  options.matmulKernels = chosen.matmulKernels;
   options.level = level;
   auto object = compile(module, options);
   if (!object)
@@ -225,8 +232,7 @@ static llvm::Error writeCases(ModuleOp module, unsigned level,
 /// Writes `folder`/NAME-ON.o for every file and level.
 static llvm::Error makeCases(MLIRContext &context,
                              const std::vector<std::string> &files,
-                             const std::string &arch,
-                             const std::string &folder) {
+                             const Chosen &chosen, const std::string &folder) {
   for (const std::string &file : files)
     for (unsigned level : {0u, 2u}) {
       OwningOpRef<ModuleOp> module =
@@ -235,7 +241,7 @@ static llvm::Error makeCases(MLIRContext &context,
         return invalid(file + ": cannot be read");
       std::string path = folder + "/" + llvm::sys::path::stem(file).str() +
                          "-O" + std::to_string(level) + ".o";
-      if (llvm::Error error = writeCases(*module, level, arch, path))
+      if (llvm::Error error = writeCases(*module, level, chosen, path))
         return error;
     }
   return llvm::Error::success();
@@ -244,8 +250,7 @@ static llvm::Error makeCases(MLIRContext &context,
 /// Writes `folder`/random-PRECISION-N.o, each of which has several graphs.
 static llvm::Error makeRandom(MLIRContext &context, int64_t count,
                               const std::string &precision,
-                              const std::string &arch,
-                              const std::string &folder) {
+                              const Chosen &chosen, const std::string &folder) {
   constexpr int64_t most = 20;
   uint64_t seed = 0;
   for (int64_t file = 0; count > 0; ++file, count -= most) {
@@ -255,7 +260,7 @@ static llvm::Error makeRandom(MLIRContext &context, int64_t count,
       return module.takeError();
     std::string path =
         folder + "/random-" + precision + "-" + std::to_string(file) + ".o";
-    if (llvm::Error error = writeCases(**module, /*level=*/2, arch, path))
+    if (llvm::Error error = writeCases(**module, /*level=*/2, chosen, path))
       return error;
   }
   return llvm::Error::success();
@@ -265,23 +270,26 @@ int main(int argc, char **argv) {
   CLI::App app{"Compiles tests of the interpreter for a GPU.",
                "ingot-gpu-cases"};
   std::vector<std::string> files;
-  std::string arch = "sm_90", folder = ".";
+  std::string folder = ".";
+  Chosen chosen;
   app.add_option("FILES", files, "Modules with functions test_*");
   int64_t random = 0;
   std::string precision = "fp32";
   app.add_option("--random", random, "How many random graphs to compile");
   app.add_option("--precision", precision, "Of random graphs")
       ->check(CLI::IsMember({"fp32", "bf16", "fp16"}));
-  app.add_option("--arch", arch, "The GPU's architecture");
+  app.add_option("--arch", chosen.arch, "The GPU's architecture");
+  app.add_option("--matmul-kernels", chosen.matmulKernels, "As of ingotc")
+      ->check(CLI::IsMember({"auto", "library", "own"}));
   app.add_option("-o,--output", folder, "The folder to write objects to");
   CLI11_PARSE(app, argc, argv);
   DialectRegistry registry;
   registerIngotDialects(registry);
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
   context.loadAllAvailableDialects();
-  llvm::Error error = makeCases(context, files, arch, folder);
+  llvm::Error error = makeCases(context, files, chosen, folder);
   if (!error)
-    error = makeRandom(context, random, precision, arch, folder);
+    error = makeRandom(context, random, precision, chosen, folder);
   if (error) {
     llvm::errs() << "error: " << llvm::toString(std::move(error)) << "\n";
     return 1;

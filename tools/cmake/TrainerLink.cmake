@@ -10,15 +10,17 @@
 #   whole        static libraries; take everything
 #   archive      static libraries; take what is referenced
 #   bundle       shared libraries that travel with the trainer (TRAINER.libs)
+#   alone        static libraries, in place of the bundle, of trainers that take
+#                no libraries along
 #   transport    shared libraries that travel with data parallel trainers, which
 #                load them
 #   system       shared libraries that every machine has
 # ingot_trainer_link(TARGET archive targets... BUNDLE shared libraries...
-#                    TRANSPORT targets... [AARCH64])
+#                    ALONE static libraries... TRANSPORT targets... [AARCH64])
 # With AARCH64 it is lib/ingot/aarch64, and libraries are those of AArch64. A shared library of the bundle is a target of ours, a path, or a name that the
 # compiler driver finds.
 function(ingot_trainer_link target)
-  cmake_parse_arguments(arg "AARCH64" "" "BUNDLE;TRANSPORT" ${ARGN})
+  cmake_parse_arguments(arg "AARCH64" "" "BUNDLE;ALONE;TRANSPORT" ${ARGN})
   set(dir "${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/ingot")
   set(text "# KIND PATH, in link order; paths are relative to this file.\n")
   if(arg_AARCH64)
@@ -97,6 +99,11 @@ function(ingot_trainer_link target)
   foreach(name libstdc++.so.6 libgcc_s.so.1)
     add(bundle ${name} libs)
   endforeach()
+  if(NOT INGOT_SANITIZE)
+    foreach(library IN LISTS arg_ALONE)
+      add(alone ${library} crt)
+    endforeach()
+  endif()
   foreach(target IN LISTS arg_TRANSPORT)
     set_target_properties(${target} PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${dir}/libs")
     string(APPEND text "transport libs/lib${target}.so\n")

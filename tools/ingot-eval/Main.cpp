@@ -96,6 +96,9 @@ static std::optional<Options> parseOptions(int argc, char **argv) {
   app.add_option("--dim", options.dims,
                  "Size of a symbolic dimension of an ONNX model, NAME=N")
       ->delimiter(',');
+  app.add_option("--loops", options.import.loops,
+                 "Form of the loops of an ONNX model: auto, rolled or unrolled")
+      ->check(CLI::IsMember({"auto", "rolled", "unrolled"}));
   app.add_flag("--expect", options.expect,
                "Run all functions named test_*, which return pairs of an "
                "actual and an expected tensor, and compare each pair");

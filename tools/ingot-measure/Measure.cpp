@@ -4,7 +4,7 @@
 
 #include "passes/targets/cpu/CpuScratch.h"
 #include "passes/targets/cpu/CpuTarget.h"
-#include "runtime/abi/Scratch.h"
+#include "runtime/abi/ConvolutionScratch.h"
 #include "runtime/core/Context.h"
 #include "runtime/core/machine/Features.h"
 #include "runtime/cpu/HalfPrecision.h"
@@ -79,8 +79,9 @@ double measureMatmul(ingot_dtype type, int64_t size, const Machine &machine) {
   Block a = makeNumbers(type, size * size), b = makeNumbers(type, size * size),
         c = makeZeros(size * size * bytesOf(type));
   double seconds = bestSeconds(4, [&] {
-    ingot_matmul(&context, &desc, a.getData(), b.getData(), c.getData(),
-                 nullptr);
+    ingot_matmul(&context, &desc, a.getData(), b.getData(),
+                 /*a_scales=*/nullptr, /*b_scales=*/nullptr, c.getData(),
+                 /*scratch=*/nullptr);
   });
   return 2.0 * size * size * size / seconds;
 }

@@ -35,6 +35,10 @@ struct Options {
   llvm::cl::opt<bool> untie{
       "untie", llvm::cl::cat(category),
       llvm::cl::desc("split parameters that the exporter merged")};
+  llvm::cl::opt<std::string> loops{
+      "loops", llvm::cl::cat(category), llvm::cl::value_desc("FORM"),
+      llvm::cl::init("auto"),
+      llvm::cl::desc("form of loops: auto, rolled or unrolled")};
   llvm::cl::opt<std::string> checkpoint{
       "checkpoint", llvm::cl::cat(category), llvm::cl::value_desc("FILE"),
       llvm::cl::desc("checkpoint of ONNX Runtime training")};
@@ -68,6 +72,7 @@ ingot::readOnnxInput(StringRef path, const DialectRegistry &registry) {
   import.trainable = options->trainable;
   import.freeze = options->freeze;
   import.untie = options->untie;
+  import.loops = options->loops;
   import.checkpoint = options->checkpoint;
   import.optimizerModel = options->optimizerModel;
 

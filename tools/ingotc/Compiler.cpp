@@ -28,10 +28,11 @@
 #include "runtime/core/files/OutputPaths.h"
 #include "tools/ingotc/Link.h"
 #include "tools/ingotc/MeasuredProfile.h"
-#include "tools/ingotc/PassDump.h"
 #include "tools/ingotc/Plan.h"
 #include "tools/ingotc/RemarksFile.h"
 #include "tools/ingotc/checks/ModelChecks.h"
+#include "tools/ingotc/instrumentation/CompileProgress.h"
+#include "tools/ingotc/instrumentation/PassDump.h"
 #include "tools/ingotc/report/GraphDescription.h"
 #include "tools/ingotc/report/Report.h"
 #include "tools/ingotc/tune/FitBatch.h"
@@ -114,6 +115,7 @@ class Compiler {
 public:
   explicit Compiler(const CompilerOptions &options)
       : options(options), pipeline(*options.pipeline), target(*options.target),
+        progress(options.isQuiet),
         handler(&context,
                 [this](Diagnostic &diagnostic) { report(diagnostic); }) {}
 
@@ -154,6 +156,7 @@ private:
   const CompilerOptions &options;
   const PipelineOptions &pipeline;
   const Target &target;
+  CompileProgress progress;
   MLIRContext context;
   ScopedDiagnosticHandler handler;
   bool blamesOption = false;
@@ -179,6 +182,7 @@ void Compiler::report(Diagnostic &diagnostic) {
   // Variants of a model are warned of once.
   if (!reported.insert(text).second)
     return;
+  progress.clear();
   llvm::errs() << text;
 }
 
@@ -197,6 +201,7 @@ bool Compiler::runPasses(llvm::function_ref<void(OpPassManager &)> build) {
   ModuleOp module = *model.module;
   PassManager manager(&context);
   build(manager);
+  manager.addInstrumentation(progress.createInstrumentation());
   // A dump shows the whole module, remarks come in one order.
   if (!options.dumpPasses.empty() || !options.remarks.empty())
     context.disableMultithreading();
@@ -285,6 +290,7 @@ std::string Compiler::manifest(WeightStorage storage) {
 }
 
 LogicalResult Compiler::importModel() {
+  progress.begin("reading " + options.model);
   auto imported =
       onnx_import::importOnnx(options.model, options.import, context);
   if (failed(imported))
@@ -304,6 +310,7 @@ bool Compiler::makeKernels(DeviceCode &device) {
   if (!runPasses(
           [&](OpPassManager &m) { buildKernelPipeline(m, pipeline, target); }))
     return false;
+  progress.begin("generating code of kernels");
   auto code = target.emitDeviceCode(*model.module);
   if (!code)
     throw failure("codegen", llvm::toString(code.takeError()),
@@ -430,6 +437,7 @@ int Compiler::run(LinkInput &link, size_t index) {
     writeText(options.output, device.text);
     return 0;
   }
+  link.parts = target.findOptionalParts(*model.module);
   Builder builder(&context);
   auto setText = [&](StringRef name, StringRef bytes) {
     (*model.module)->setAttr(name, builder.getStringAttr(bytes));
@@ -450,6 +458,7 @@ int Compiler::run(LinkInput &link, size_t index) {
   if (!runPasses([&](OpPassManager &m) { buildLoweringPipeline(m); }))
     return exitCode();
 
+  progress.begin("generating machine code");
   llvm::LLVMContext llvmContext;
   auto module = translateForHost(*model.module, llvmContext, target.getHost(),
                                  pipeline.level);
@@ -477,10 +486,12 @@ int Compiler::run(LinkInput &link, size_t index) {
     throw failure("--arch", "the CPUs' steps differ in their states",
                   "report this with the model, and compile a trainer for each");
   link.objects = std::move(before.objects);
+  link.parts.insert(link.parts.end(), before.parts.begin(), before.parts.end());
   link.objects.push_back(std::move(*object));
   link.dataParallel = pipeline.dataParallel;
   if (index + 1 < options.archs.size())
     return 0;
+  progress.begin("linking");
   linkTrainer(link, options.output);
   if (!written.empty() && storage == WeightStorage::Sidecar) {
     if (std::error_code error = llvm::sys::fs::rename(written, sidecar))

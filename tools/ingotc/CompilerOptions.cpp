@@ -36,7 +36,7 @@ struct Spelling {
 } // namespace
 
 static constexpr Spelling kSpellings[] = {
-    {"level", "-O", ""},
+    {"level", "-O,--level", ""},
     {"machine", "--machine",
      "; measured: this one, measured once and kept; built-in: figures by the "
      "CPU's features (INGOT_MACHINE, else measured for --arch native); for "
@@ -58,10 +58,13 @@ static void addPipelineOption(CLI::App &app, PipelineOption *option) {
     if (llvm::Error error = option->set(text))
       throwUserError(std::move(error));
   };
+  CLI::Option *added = nullptr;
   if (option->isFlag())
-    app.add_flag_callback(flag, [set] { set(""); }, help);
+    added = app.add_flag_callback(
+                   flag, [set] { set(""); }, help)
+                ->disable_flag_override();
   else if (option->isList())
-    app.add_option_function<std::vector<std::string>>(
+    added = app.add_option_function<std::vector<std::string>>(
         flag,
         [set](const std::vector<std::string> &texts) {
           for (const std::string &text : texts)
@@ -69,9 +72,24 @@ static void addPipelineOption(CLI::App &app, PipelineOption *option) {
         },
         help);
   else
-    app.add_option_function<std::string>(flag, set, help)
-        ->default_str(option->getDefaultText());
+    added = app.add_option_function<std::string>(flag, set, help)
+                ->default_str(option->getDefaultText());
+  if (!option->isFlag())
+    added->type_name(option->getValueName().str());
+  added->group(option->getSection().str());
 }
+
+/// What ingotc reads of the environment.
+static const std::vector<runtime::EnvironmentVariable> kVariables = {
+    {"INGOT_MACHINE", "measured or built-in, where --machine is not given"},
+    {"INGOT_MAX_ISA",
+     "Leave out instructions above this level, such as x86-64-v3"},
+    {"OMP_NUM_THREADS", "Threads that --machine measured measures with"},
+    {"CUDA_HOME", "For GPUs: where ptxas is"},
+    {"XDG_CACHE_HOME, HOME",
+     "The user's cache, for what --machine measured has measured"},
+    {"NO_COLOR", "Messages without color"},
+};
 
 //===----------------------------------------------------------------------===//
 // The command line
@@ -144,61 +162,138 @@ static void readTuning(llvm::StringRef what, Tuning &tuning) {
   }
 }
 
-std::optional<CompilerOptions>
-ingot::parseCompilerOptions(int argc, const char *const *argv) {
-  CompilerOptions options;
-  options.program = argv[0];
-  std::vector<std::string> dims, values;
-  std::string fit, what;
-  Tuning tuning;
-  CLI::App app("Compiles an ONNX model into an executable that trains it.",
-               "ingotc");
-  app.set_version_flag("--version", "ingotc " INGOT_VERSION);
-  app.option_defaults()->always_capture_default();
-  app.add_option("MODEL", options.model, "the ONNX model")->required();
-  app.add_option("-o,--output", options.output, "the trainer to write");
+/// Of the model: what is bound, and what is trained.
+static void addModelOptions(CLI::App &app, CompilerOptions &options,
+                            std::vector<std::string> &dims,
+                            std::vector<std::string> &values) {
+  std::string group = "Model";
   app.add_option("--batch", options.import.batch,
                  "size of the first dimension of every data input")
-      ->check(positiveInteger());
+      ->type_name("N")
+      ->check(positiveInteger())
+      ->group(group);
   app.add_option("--dim", dims,
-                 "NAME=N[,N...]: size of a symbolic dimension; with several "
-                 "sizes, each batch uses the one that fits it");
+                 "size of a symbolic dimension; with several sizes, each batch "
+                 "uses the one that fits it")
+      ->type_name("NAME=N[,N...]")
+      ->group(group);
   app.add_option("--value", values,
-                 "NAME=V[,V...]: bind an input to a value, for operators that "
-                 "must know it: one for all elements, or each of them");
+                 "bind an input to a value, for operators that must know it: "
+                 "one for all elements, or each of them")
+      ->type_name("NAME=V[,V...]")
+      ->group(group);
   app.add_option("--checkpoint", options.import.checkpoint,
                  "the checkpoint of ONNX Runtime training that MODEL, its "
-                 "training model, belongs to");
+                 "training model, belongs to")
+      ->type_name("FILE")
+      ->group(group);
   app.add_option("--optimizer-model", options.import.optimizerModel,
                  "the optimizer model of ONNX Runtime training: the optimizer, "
                  "and defaults of its hyperparameters")
-      ->needs("--checkpoint");
+      ->type_name("FILE")
+      ->needs("--checkpoint")
+      ->group(group);
   app.add_option("--trainable", options.import.trainable,
-                 "parameters to train (regular expression)");
+                 "parameters to train (regular expression)")
+      ->type_name("REGEX")
+      ->group(group);
   app.add_option("--freeze", options.import.freeze,
-                 "parameters not to train (regular expression)");
+                 "parameters not to train (regular expression)")
+      ->type_name("REGEX")
+      ->group(group);
   app.add_flag("--untie", options.import.untie,
                "split parameters that PyTorch's exporter merged because they "
-               "started equal");
-  for (PipelineOption *option : options.pipeline->all)
-    addPipelineOption(app, option);
+               "started equal")
+      ->disable_flag_override()
+      ->group(group);
+  app.add_option("--loops", options.import.loops,
+                 "loops of ONNX, and recurrent layers: rolled (compiled once "
+                 "for all iterations), unrolled, or auto, by their size")
+      ->check(CLI::IsMember({"auto", "rolled", "unrolled"}))
+      ->type_name("HOW")
+      ->group(group);
   app.add_flag("--allow-unmatched", options.allowUnmatched,
                "accept regular expressions that match nothing in the model, "
-               "as scripts for several models need it");
+               "as scripts for several models need it")
+      ->disable_flag_override()
+      ->group(group);
+}
+
+/// What is written.
+static void addOutputs(CLI::App &app, CompilerOptions &options) {
+  std::string group = "Output";
+  app.add_option("-o,--output", options.output, "the trainer to write")
+      ->type_name("TRAINER")
+      ->group(group);
   app.add_option(
          "--weights", options.weights,
          "where initial values go: embed (up to 256 MiB, else sidecar), "
          "sidecar or none")
-      ->check(CLI::IsMember({"embed", "sidecar", "none"}));
+      ->type_name("WHERE")
+      ->check(CLI::IsMember({"embed", "sidecar", "none"}))
+      ->group(group);
+  app.add_option("--emit", options.emit,
+                 "stop at: onnx (training graph as an ONNX model), mlir "
+                 "(training graph of kernels), exec (placed steps), ptx (GPU "
+                 "kernels), llvm, obj, exe")
+      ->type_name("WHAT")
+      ->check(
+          CLI::IsMember({"onnx", "mlir", "exec", "ptx", "llvm", "obj", "exe"}))
+      ->capture_default_str()
+      ->group(group);
+  app.add_option("--report", options.report,
+                 "write what was compiled to this HTML page: kernels with ONNX "
+                 "names, bytes, operations and a lower bound of their time")
+      ->type_name("FILE.html")
+      ->group(group);
+  app.add_option("--remarks", options.remarks,
+                 "write the decisions of passes, with reasons, to this YAML "
+                 "file (docs/remarks.md)")
+      ->type_name("FILE.yaml")
+      ->group(group);
+  app.add_flag("--print-pipeline", options.printPipeline,
+               "print the command line of ingot-opt that repeats the compile "
+               "up to placed steps, or with --emit mlir up to kernels")
+      ->disable_flag_override()
+      ->group(group);
+  app.add_option("--dump-passes", options.dumpPasses,
+                 "write the module after each pass to this directory")
+      ->type_name("DIR")
+      ->group(group);
+}
+
+/// What is predicted; returns --fit.
+static CLI::Option *addPlanning(CLI::App &app, CompilerOptions &options,
+                                std::string &fit) {
+  std::string group = "Planning";
   app.add_option("--plan", options.cluster,
                  "print the simulated time of a step on the ranks of the "
                  "cluster in this JSON file (docs/cluster.md)")
-      ->needs("--data-parallel");
-  CLI::Option *fitOption =
-      app.add_option("--fit", fit,
-                     "SIZE: find and print the largest batch whose planned "
-                     "memory fits; -o writes its trainer")
-          ->excludes("--batch");
+      ->type_name("FILE.json")
+      ->needs("--data-parallel")
+      ->group(group);
+  app.add_option("--plan-gpu", options.gpu,
+                 "print the predicted timeline of a step on this GPU, for "
+                 "which it is planned: a100, b200, h100, h200, or the JSON "
+                 "file of its figures (docs/machine.md); writes nothing else")
+      ->type_name("GPU")
+      ->excludes("--machine", "--plan", "--output", "--emit")
+      ->group(group);
+  return app
+      .add_option("--fit", fit,
+                  "find and print the largest batch whose planned memory fits; "
+                  "-o writes its trainer")
+      ->type_name("SIZE")
+      ->excludes("--batch")
+      ->configurable(false)
+      ->group(group);
+}
+
+/// What --tune needs; returns --tune. None of it is in files of options, which
+/// are those of the trainers that it compiles, too.
+static CLI::Option *addTuning(CLI::App &app, Tuning &tuning,
+                              std::string &what) {
+  std::string group = "Tuning";
   CLI::Option *tune = app.add_flag(
       "--tune{memory}", what,
       "compile and measure the trainers that the cost model expects to be "
@@ -208,41 +303,57 @@ ingot::parseCompilerOptions(int argc, const char *const *argv) {
   app.add_option("--global-batch", tuning.globalBatch,
                  "samples of a step, which --tune divides into micro-batches "
                  "(--batch, --grad-accumulation)")
+      ->type_name("N")
       ->check(positiveInteger())
       ->needs(tune)
       ->excludes("--batch");
   app.add_option("--tune-seconds", tuning.seconds, "how long --tune may take")
+      ->type_name("SECONDS")
+      ->capture_default_str()
       ->check(CLI::PositiveNumber)
       ->needs(tune);
   app.add_option("--tune-data", tuning.data,
                  "data that --tune measures with; random numbers without it")
+      ->type_name("FILE")
       ->needs(tune)
       ->take_all()
       ->expected(1);
-  app.add_option("--emit", options.emit,
-                 "stop at: onnx (training graph as an ONNX model), mlir "
-                 "(training graph of kernels), exec (placed steps), ptx (GPU "
-                 "kernels), llvm, obj, exe")
-      ->check(
-          CLI::IsMember({"onnx", "mlir", "exec", "ptx", "llvm", "obj", "exe"}));
-  app.add_option("--plan-gpu", options.gpu,
-                 "print the predicted timeline of a step on this GPU, for "
-                 "which it is planned: a100, b200, h100, h200, or the JSON "
-                 "file of its figures (docs/machine.md); writes nothing else")
-      ->excludes("--machine", "--plan", "--output", "--emit");
-  app.add_flag("--print-pipeline", options.printPipeline,
-               "print the command line of ingot-opt that repeats the compile "
-               "up to placed steps, or with --emit mlir up to kernels");
-  app.add_option("--dump-passes", options.dumpPasses,
-                 "write the module after each pass to this directory");
-  app.add_option("--report", options.report,
-                 "write what was compiled to this HTML page: kernels with ONNX "
-                 "names, bytes, operations and a lower bound of their time");
-  app.add_option("--remarks", options.remarks,
-                 "write the decisions of passes, with reasons, to this YAML "
-                 "file (docs/remarks.md)");
-  if (!parseCommandLine(app, argc, argv))
+  for (const char *name :
+       {"--tune", "--global-batch", "--tune-seconds", "--tune-data"})
+    app.get_option(name)->configurable(false)->group(group);
+  return tune;
+}
+
+std::optional<CompilerOptions>
+ingot::parseCompilerOptions(int argc, const char *const *argv) {
+  CompilerOptions options;
+  options.program = argv[0];
+  std::vector<std::string> dims, values;
+  std::string fit, what;
+  Tuning tuning;
+  bool printsConfig = false;
+  CLI::App app("Compiles an ONNX model into an executable that trains it.",
+               "ingotc");
+  app.set_help_flag("-h,--help", "Print this and exit");
+  app.set_version_flag("--version", "ingotc " INGOT_VERSION,
+                       "Print the version and exit");
+  runtime::addConfigOptions(app, printsConfig, "Options");
+  app.add_option("MODEL", options.model, "the ONNX model")
+      ->type_name("")
+      ->required();
+  addModelOptions(app, options, dims, values);
+  for (PipelineOption *option : options.pipeline->all)
+    addPipelineOption(app, option);
+  addOutputs(app, options);
+  CLI::Option *fitOption = addPlanning(app, options, fit);
+  CLI::Option *tune = addTuning(app, tuning, what);
+  if (!parseCommandLine(app, argc, argv, kVariables))
     return std::nullopt;
+  if (printsConfig) {
+    llvm::outs() << runtime::formatConfiguration(
+        runtime::collectConfiguration(app));
+    return std::nullopt;
+  }
   if (!options.gpu.empty()) {
     if (options.pipeline->target != "cuda")
       throw usageError("--plan-gpu", "predicts steps on GPUs",
@@ -253,8 +364,10 @@ ingot::parseCompilerOptions(int argc, const char *const *argv) {
     throw usageError("--target", "the emulator runs tests, not trainers",
                      "choose cpu or cuda");
   // Nothing is merged or fused in a graph that others read.
-  if (options.emit == "onnx")
+  if (options.emit == "onnx") {
     options.pipeline->level = 0;
+    options.import.loops = "unrolled";
+  }
   if (llvm::Error error = options.pipeline->check())
     throwUserError(std::move(error));
   registerIngotTargets();
@@ -348,6 +461,8 @@ std::string ingot::printPipeline(const CompilerOptions &options) {
     words.push_back("--freeze=" + import.freeze);
   if (import.untie)
     words.push_back("--untie");
+  if (import.loops != "auto")
+    words.push_back("--loops=" + import.loops);
   words.push_back((options.emit == "onnx"   ? "--ingot-standard="
                    : options.emit == "mlir" ? "--ingot-graph="
                                             : "--ingot-steps=") +

@@ -240,10 +240,16 @@ void ingot::linkTrainer(const LinkInput &input, const std::string &output) {
     writeFile(objects.back(), object);
   }
   std::string executable = scratch.path(name);
+  // Libraries that are opened at run time, and the vendor's, share the C++
+  // library and OpenMP's with the trainer.
+  bool isAlone = !input.dataParallel && input.parts.empty() &&
+                 llvm::any_of(lines, [](const LinkLine &line) {
+                   return line.kind == "alone";
+                 });
   std::vector<std::string> start, middle, end;
   for (const LinkLine &line : lines) {
     if (line.kind == "transport" || line.kind == "emulation" ||
-        line.kind == "loader")
+        line.kind == "loader" || line.kind == (isAlone ? "bundle" : "alone"))
       continue;
     std::vector<std::string> &part = line.kind == "start" ? start
                                      : line.kind == "end" ? end
@@ -259,12 +265,13 @@ void ingot::linkTrainer(const LinkInput &input, const std::string &output) {
       // Writing to a mapped file on a full disk ends in a signal.
       "--no-mmap-output-file", "-pie", "--eh-frame-hdr", "--as-needed",
       "--gc-sections", "-z", "relro", "-z", "now", "-z", "noexecstack", "-m",
-      emulation, "-dynamic-linker", findLine(lines, "loader"), "-rpath",
-      "$ORIGIN/" + name + ".libs",
+      emulation, "-dynamic-linker", findLine(lines, "loader"),
       // Libraries of the bundle find each other in their own directory.
       "--disable-new-dtags", "-o", executable};
   std::string marker = makeMarker(linker, emulation, name, scratch);
-  args.insert(args.end(), {"--no-as-needed", marker, "--as-needed"});
+  if (!isAlone)
+    args.insert(args.end(), {"-rpath", "$ORIGIN/" + name + ".libs",
+                             "--no-as-needed", marker, "--as-needed"});
   args.insert(args.end(), start.begin(), start.end());
   args.insert(args.end(), objects.begin(), objects.end());
   // LLD names a blob's symbols after the path it is given.
@@ -282,6 +289,8 @@ void ingot::linkTrainer(const LinkInput &input, const std::string &output) {
   };
   blob("ingot_weights", input.weights);
   blob("ingot_export", input.exportLiteral);
+  for (const std::string &part : input.parts)
+    args.insert(args.end(), {"-u", part});
   if (input.hasPictures)
     args.insert(args.end(),
                 {"-u", "ingot_codec_jpeg", "-u", "ingot_codec_png"});
@@ -295,6 +304,10 @@ void ingot::linkTrainer(const LinkInput &input, const std::string &output) {
   std::string libraries = output + ".libs";
   try {
     removeLibraries(libraries, marker, lines);
+    if (isAlone) {
+      fs::rename(executable, output);
+      return;
+    }
     fs::create_directories(libraries);
     fs::copy_file(marker, fs::path(libraries) / fs::path(marker).filename());
     for (const std::string &needed : neededLibraries(executable))

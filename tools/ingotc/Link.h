@@ -31,6 +31,8 @@ struct LinkInput {
   bool dataParallel = false;
   /// Whether codecs of pictures are linked.
   bool hasPictures = false;
+  /// Symbols of optional parts of the runtime (Target::findOptionalParts).
+  std::vector<std::string> parts;
 };
 
 /// Whether an input of the trainer may be a picture: in color, or gray.
@@ -41,7 +43,8 @@ bool takesPictures(const runtime::Manifest &manifest);
 void checkRuntime(const std::string &target, const std::string &triple);
 
 /// Links the executable `output` with LLD and the prebuilt runtime, and puts
-/// the shared libraries it needs into `output`.libs. Nothing is left behind on
+/// the shared libraries it needs into `output`.libs; a trainer for one process
+/// on a CPU, without optional parts, needs none. Nothing is left behind on
 /// failure. Throws runtime::Error.
 void linkTrainer(const LinkInput &input, const std::string &output);
 

@@ -27,7 +27,7 @@ public:
   }
 
   void play(exec::StepOp step) {
-    for (auto call : step.getBody().front().getOps<exec::AbiCall>())
+    exec::forEachCall(step, [&](exec::AbiCall call, int64_t times) {
       switch (call.getAbiEntry().phase) {
       case abi::Phase::Start:
         begin(cast<exec::CallOp>(call));
@@ -35,9 +35,15 @@ public:
       case abi::Phase::Wait:
         finish(cast<exec::CallOp>(call).getDesc().getInteger("number"));
         break;
+      // Regions beside others take their time in their place here.
+      case abi::Phase::SideStart:
+      case abi::Phase::SideEnd:
+      case abi::Phase::SideWait:
+        break;
       case abi::Phase::None:
-        compute(call);
+        compute(call, static_cast<double>(times));
       }
+    });
   }
 
   bool isAnythingUnderWay() const { return !ends.empty(); }
@@ -85,7 +91,7 @@ private:
     now += wait;
   }
 
-  void compute(exec::AbiCall call) {
+  void compute(exec::AbiCall call, double times) {
     auto bound = call->getAttrOfType<FloatAttr>(exec::kBoundAttr);
     if (!bound)
       return;
@@ -94,8 +100,8 @@ private:
     if (call.getDescriptor(/*index=*/0).getInteger("shard_of") != 0)
       seconds = launchSeconds + std::max(0.0, seconds - launchSeconds) /
                                     static_cast<double>(plan.ranks);
-    now += seconds * scale;
-    plan.computeSeconds += seconds * scale;
+    now += times * seconds * scale;
+    plan.computeSeconds += times * seconds * scale;
   }
 
   const Cluster &cluster;

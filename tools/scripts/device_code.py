@@ -28,8 +28,8 @@ PAGE = ROOT / "docs/gpu/kernels.md"
 BEGIN, END = "<!-- device_code.py: begin -->\n", "<!-- device_code.py: end -->\n"
 ARCHS = ["sm_80", "sm_90", "sm_100", "sm_120"]
 # Threads of a multiprocessor, and its shared memory in bytes (CUDA programming guide, "Technical Specifications").
-THREADS = {"sm_80": 2048, "sm_90": 2048, "sm_100": 2048, "sm_120": 1536}
-SHARED = {"sm_80": 164 << 10, "sm_90": 228 << 10, "sm_100": 228 << 10, "sm_120": 100 << 10}
+THREADS = {"sm_80": 2048, "sm_90": 2048, "sm_90a": 2048, "sm_100": 2048, "sm_120": 1536}
+SHARED = {"sm_80": 164 << 10, "sm_90": 228 << 10, "sm_90a": 228 << 10, "sm_100": 228 << 10, "sm_120": 100 << 10}
 REGISTERS, BLOCK = 65536, 256
 WIDTHS = {"128": 16, "64": 8, "U16": 2, "S16": 2, "U8": 1, "S8": 1, "256": 32}
 
@@ -61,23 +61,36 @@ def width_of(opcode):
 
 
 def analyse(lines):
-    """Of one function's instructions (address, opcode, operands): the share of wide bytes, instructions per byte, and
-    the longest chain of loads."""
-    moved = [(at, width_of(op)) for at, op, _ in lines if op.startswith(("LDG", "STG"))]
+    """Of one function's instructions (address, opcode, operands, target of a jump, whether it may not be taken): the
+    share of wide bytes, instructions per byte, and the longest chain of loads."""
+    moved = [(at, width_of(op)) for at, op, *_ in lines if op.startswith(("LDG", "STG"))]
     total = sum(width for _, width in moved)
     wide = sum(width for _, width in moved if width >= 16)
     loops = [(0, len(lines) * 16)]
-    for at, op, operands in lines:
-        target = re.search(r"\(\.L_x_(\d+)\)|0x([0-9a-f]+)", operands) if op.startswith("BRA") else None
-        if target and target[2] and int(target[2], 16) < at:
-            loops.append((int(target[2], 16), at))
+    for at, _, _, target, _ in lines:
+        # What jumps to itself is behind the end of the function.
+        if target is not None and target < at:
+            loops.append((target, at))
     # The smallest part of the code that moves as much as any loop does.
     inside = {loop: sum(w for at, w in moved if loop[0] <= at <= loop[1]) for loop in loops}
     most = max((inside[loop] for loop in loops[1:]), default=total)
     hot = min((loop for loop in loops if inside[loop] >= most), key=lambda loop: loop[1] - loop[0])
-    count = sum(hot[0] <= at <= hot[1] for at, _, _ in lines)
-    depth, longest = {}, 0
-    for _, op, operands in lines:
+    count = sum(hot[0] <= at <= hot[1] for at, *_ in lines)
+    # The loads that registers wait for, also as a later place is jumped to with.
+    depth, longest, jumped = {}, 0, {}
+    is_reached = True
+    for at, op, operands, target, is_conditional in lines:
+        if at in jumped:
+            others = jumped.pop(at)
+            names = set(others) | (set(depth) if is_reached else set())
+            depth = {name: max(others.get(name, 0), depth.get(name, 0) if is_reached else 0) for name in names}
+            is_reached = True
+        if target is not None and target > at:
+            others = jumped.setdefault(target, {})
+            for name, level in depth.items():
+                others[name] = max(level, others.get(name, 0))
+        if op.startswith(("BRA", "EXIT", "RET")) and not is_conditional:
+            is_reached = False
         named = read_registers(operands)
         if not named or op.startswith(("STG", "STS", "BRA")):
             continue
@@ -94,14 +107,25 @@ def analyse(lines):
 
 def disassemble(text):
     """The instructions of each function."""
-    functions, name = {}, None
+    functions, name, labels, waiting = {}, None, {}, []
     for line in text.splitlines():
+        if label := re.match(r"(\.L_x_\d+):", line):
+            waiting.append(label[1])
         header = re.match(r"\s*\.section\s+\.text\.(\w+)", line) or re.match(r"//-+ \.text\.(\w+)", line)
         if header:
             name = header[1]
-        code = re.match(r"\s*/\*([0-9a-f]{4,})\*/\s+(?:@!?U?P\w+\s+)?([A-Z][\w.]*)\s*(.*?);", line)
+        code = re.match(r"\s*/\*([0-9a-f]{4,})\*/\s+(@!?U?P\w+\s+)?([A-Z][\w.]*)\s*(.*?);", line)
         if name and code:
-            functions.setdefault(name, []).append((int(code[1], 16), code[2], code[3]))
+            at = int(code[1], 16)
+            labels.update({(name, label): at for label in waiting})
+            waiting = []
+            functions.setdefault(name, []).append((at, code[3], code[4], bool(code[2])))
+    # Jumps name their targets; BRA.U and BRA.DIV have their condition among the operands.
+    for name, lines in functions.items():
+        for i, (at, op, operands, is_predicated) in enumerate(lines):
+            target = re.search(r"`\((\.L_x_\d+)\)", operands) if op.startswith("BRA") else None
+            is_conditional = is_predicated or op.startswith("BRA.") or "," in operands
+            lines[i] = (at, op, operands, labels.get((name, target[1])) if target else None, is_conditional)
     return functions
 
 
@@ -153,7 +177,7 @@ def judge(what, figures, limits):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("models", nargs="*", help="MODEL.onnx, or MODEL.onnx:FLAG,FLAG...")
-    parser.add_argument("--arch", nargs="*", default=ARCHS, choices=ARCHS)
+    parser.add_argument("--arch", nargs="*", default=ARCHS, choices=THREADS)
     parser.add_argument("--bin", default=str(ROOT / "build/release/bin"))
     parser.add_argument("--check", action="store_true", help="fail beyond a limit")
     parser.add_argument("--write", action="store_true", help="write docs/gpu/kernels.md")
@@ -174,7 +198,7 @@ def main():
         if (ROOT / model["model"]).exists():
             models.append((model["name"], ROOT / model["model"], model["flags"]))
         else:
-            print(f"note: {model['model']} is not there: tools/gpu-check build makes it", file=sys.stderr)
+            print(f"note: {model['model']} is not there: test/gpu/model/make_models.py makes it", file=sys.stderr)
     own = {model["name"]: model.get("limits", {}) for model in settings["models"]}
     rows, problems = "", []
     for name, path, flags in models:
@@ -183,7 +207,8 @@ def main():
             if options.kernels:
                 print(json.dumps({"model": name, "arch": arch, "kernels": kernels}))
             figures = summarise(kernels)
-            problems += judge(f"{name} for {arch}", figures, settings["limits"] | own.get(name, {}))
+            limits = settings["limits"] | settings["of_archs"].get(arch, {}) | own.get(name, {})
+            problems += judge(f"{name} for {arch}", figures, limits)
             cells = [f"{v:.2f}" if isinstance(v, float) else str(v) for v in figures.values()]
             rows += f"| {name} | {arch} | " + " | ".join(cells) + " |\n"
     names = ["model", "for", *(name.replace("_", " ") for name in figures)]

@@ -24,7 +24,8 @@ Generated from `dialects/ingot` and the sources that each column names; edit tho
 | fold | constants and identities are folded |
 | gradient | the op has the interface `Differentiable` |
 | interpreter | `dialects/reference` computes it |
-| CPU, CUDA | *library*: a function of the runtime; *kernel*: generated code; *decomposed*: other ops take its place |
+| CPU, CUDA | *library*: a function of the runtime; *kernel*: generated code; *decomposed*: other ops take its place; \
+*calls*: its body is executed as a step is |
 | ONNX | operators whose importers make it |
 
 A dash means that there is none, or that there is nothing to do.
@@ -154,7 +155,10 @@ class Targets:
             self.entries.update(re.findall(r"^\w+ ingot_(\w+)\(", text, re.MULTILINE))
         self.passes = code(*passes).values()
 
-    def cell(self, op, traits):
+    def cell(self, op, traits, family):
+        # The steps of every target have loops.
+        if family == "loop":
+            return "calls"
         ways = []
         # Parts of one tensor are operands to the same entry point.
         if op.removeprefix("packed_") in self.entries:
@@ -195,8 +199,8 @@ def main():
             "yes" if fold else NONE,
             "yes" if "Differentiable" in traits else NONE,
             "yes" if mentions(interpreter, name) else NONE,
-            cpu.cell(op, traits),
-            cuda.cell(op, traits),
+            cpu.cell(op, traits, family),
+            cuda.cell(op, traits, family),
             importers.cell(op, name),
         ])  # fmt: skip
     print(HEAD)

@@ -9,11 +9,16 @@
 #define INGOT_TOOLS_SUPPORT_COMMANDLINE_H
 
 #include "runtime/core/Error.h"
+#include "runtime/core/commandline/ConfigFile.h"
+#include "runtime/core/commandline/HelpFormatter.h"
 
 #include <CLI/CLI.hpp>
 #include <charconv>
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace ingot {
 
@@ -28,12 +33,15 @@ inline CLI::Validator positiveInteger() {
           return "";
         return "'" + text + "' is not an integer from 1";
       },
-      "POSITIVE");
+      "");
 }
 
 /// Returns a parser's error as one about the option that it begins with.
 inline runtime::Error makeUsageError(const CLI::ParseError &error,
                                      const std::string &hint) {
+  if (std::optional<runtime::Error> problem =
+          runtime::explainConfigError(error))
+    return *problem;
   std::string text = error.what();
   size_t colon = text.find(": ");
   bool isNamed = text.starts_with("-") && colon != std::string::npos;
@@ -55,9 +63,15 @@ inline void refuseEmptyValues(const CLI::App &app) {
     refuseEmptyValues(*command);
 }
 
-/// Parses the command line of a tool. Returns false where --help or --version
-/// was all that was asked for, which is printed then. Throws usageError.
-inline bool parseCommandLine(CLI::App &app, int argc, const char *const *argv) {
+/// Parses the command line of a tool, whose --help ends with `variables`.
+/// Returns false where --help or --version was all that was asked for, which is
+/// printed then. Throws usageError.
+inline bool
+parseCommandLine(CLI::App &app, int argc, const char *const *argv,
+                 std::vector<runtime::EnvironmentVariable> variables = {}) {
+  app.formatter(std::make_shared<runtime::HelpFormatter>(std::move(variables)));
+  for (CLI::App *command : app.get_subcommands({}))
+    command->formatter(std::make_shared<runtime::HelpFormatter>());
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success &success) {

@@ -65,6 +65,58 @@ MatmulOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
   return success();
 }
 
+RankedTensorType ScaledMatmulOp::getScalesType(MLIRContext *context,
+                                               ScaleLayout layout, int64_t rows,
+                                               int64_t k) {
+  constexpr int64_t run = 128, part = 32, parts = 4;
+  auto divide = [](int64_t a, int64_t b) {
+    return static_cast<int64_t>(llvm::divideCeil(a, b));
+  };
+  Builder b(context);
+  switch (layout) {
+  case ScaleLayout::Tensor:
+    return RankedTensorType::get({}, b.getF32Type());
+  case ScaleLayout::Runs:
+    return RankedTensorType::get({divide(k, run), rows}, b.getF32Type());
+  case ScaleLayout::Squares:
+    return RankedTensorType::get(
+        {divide(rows, run), divide(divide(k, run), parts) * parts},
+        b.getF32Type());
+  case ScaleLayout::Tiles:
+    break;
+  }
+  return RankedTensorType::get(
+      {divide(rows, run), divide(k, part * parts), part, parts, parts},
+      b.getIntegerType(8, /*isSigned=*/false));
+}
+
+LogicalResult ScaledMatmulOp::verify() {
+  auto fail = [&](const Twine &message) { return emitOpError(message); };
+  RankedTensorType lhs = tensorType(getLhs()), rhs = tensorType(getRhs());
+  RankedTensorType result = tensorType(getResult());
+  if (lhs.getRank() != 2 || rhs.getRank() != 2 || result.getRank() != 2)
+    return fail("C1: operands and the result must be matrices");
+  int64_t m = lhs.getDimSize(getTransposeLhs() ? 1 : 0),
+          k = lhs.getDimSize(getTransposeLhs() ? 0 : 1),
+          n = rhs.getDimSize(getTransposeRhs() ? 0 : 1),
+          rhsK = rhs.getDimSize(getTransposeRhs() ? 1 : 0);
+  if (rhsK != k)
+    return fail("C2: the contracted sizes must be equal, want " + Twine(k) +
+                " from lhs, got " + Twine(rhsK) + " from rhs");
+  if (failed(checkShape(fail, "C3", "the result", {m, n}, result.getShape())))
+    return failure();
+  auto check = [&](StringRef name, Value scales, ScaleLayout layout,
+                   int64_t rows) -> LogicalResult {
+    RankedTensorType want = getScalesType(getContext(), layout, rows, k);
+    if (scales.getType() == want)
+      return success();
+    return emitOpError("C4: the scales of ")
+           << name << " must be " << want << ", got " << scales.getType();
+  };
+  return success(succeeded(check("lhs", getLhsScales(), getLhsLayout(), m)) &&
+                 succeeded(check("rhs", getRhsScales(), getRhsLayout(), n)));
+}
+
 /// Ingot's own GEMM leaves its result in the cache block by block.
 bool MatmulOp::takesEpilogue() {
   return !tensorType(getResult()).getElementType().isF64();

@@ -188,11 +188,14 @@ def CastOp : Ingot_ElementwiseOp<"cast",
   let description = [{
     Float to float rounds to nearest even; float to integer rounds towards zero;
     to boolean is `!= 0`; from boolean is 0 or 1. Only float to float passes a gradient.
+    8-bit floats are converted from and to f32: what is beyond their largest number becomes that, infinities included,
+    and NaN stays NaN.
   }];
-  let arguments = (ins Ingot_Tensor:$operand);
-  let results = (outs Ingot_Tensor:$result);
+  let arguments = (ins Ingot_StoredTensor:$operand);
+  let results = (outs Ingot_StoredTensor:$result);
   let assemblyFormat = "$operand attr-dict `:` type($operand) `->` type($result)";
   let hasFolder = 1;
+  let hasVerifier = 1;
 }
 
 def BitcastOp : Ingot_ElementwiseOp<"bitcast"> {

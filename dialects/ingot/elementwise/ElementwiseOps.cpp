@@ -41,6 +41,19 @@ LogicalResult ReducePrecisionOp::verify() {
   return success();
 }
 
+LogicalResult CastOp::verify() {
+  Type from = tensorType(getOperand()).getElementType();
+  Type to = tensorType(getResult()).getElementType();
+  auto isFloat8 = [](Type type) {
+    return isa<Float8E4M3FNType, Float8E5M2Type>(type);
+  };
+  if (from != to &&
+      ((isFloat8(from) && !to.isF32()) || (isFloat8(to) && !from.isF32())))
+    return emitOpError("converts 8-bit floats from and to f32 alone, not ")
+           << from << " to " << to;
+  return success();
+}
+
 OpFoldResult NegOp::fold(FoldAdaptor adaptor) {
   if (auto inner = getOperand().getDefiningOp<NegOp>())
     return inner.getOperand();

@@ -33,6 +33,7 @@ namespace ingot {
 
 /// Names of the attributes on arguments and results of functions.
 inline constexpr llvm::StringLiteral kStateAttr = "ingot.state";
+inline constexpr llvm::StringLiteral kSlotAttr = "ingot.slot";
 inline constexpr llvm::StringLiteral kNameAttr = "ingot.name";
 inline constexpr llvm::StringLiteral kKindAttr = "ingot.kind";
 /// On a result between differentiation and the optimizer: the parameter whose

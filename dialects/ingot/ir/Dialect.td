@@ -34,6 +34,7 @@ def Ingot_Dialect : Dialect {
     | `ingot.name = "x"` | argument, result | the name of an input or output |
     | `ingot.gradient = @w` | result | the gradient of the loss by the parameter |
     | `ingot.classes = 10 : i64` | argument | the number of classes that labels refer to |
+    | `ingot.slot = @carried0` | argument, result | of the body of an `ingot.repeat`: the memory of the loop that it is in |
     | `ingot.kind = "data"` | argument | `data`, `labels`, `hyper` or `valid` (docs/manifest.md), or `cotangent`: the cotangent of the loss, from which an imported backward pass starts |
   }];
   let hasConstantMaterializer = 1;
@@ -51,6 +52,8 @@ def Ingot_Dialect : Dialect {
 //===----------------------------------------------------------------------===//
 
 def Ingot_Float : AnyTypeOf<[F16, BF16, F32, F64], "floating point">;
+/// Floats that are stored and read by matmuls, and in which nothing computes.
+def Ingot_Float8 : AnyTypeOf<[F8E4M3FN, F8E5M2], "8-bit floating point">;
 def Ingot_Int : AnyTypeOf<[I8, UI8, I16, UI16, I32, UI32, I64, UI64], "integer">;
 def Ingot_Element : AnyTypeOf<[Ingot_Float, Ingot_Int, I1], "floating point, integer or boolean">;
 
@@ -63,7 +66,9 @@ class Ingot_TensorOf<list<Type> elements> : Type<
     "::mlir::RankedTensorType">;
 
 def Ingot_Tensor : Ingot_TensorOf<[Ingot_Element]>;
+def Ingot_StoredTensor : Ingot_TensorOf<[Ingot_Element, Ingot_Float8]>;
 def Ingot_FloatTensor : Ingot_TensorOf<[Ingot_Float]>;
+def Ingot_Float8Tensor : Ingot_TensorOf<[Ingot_Float8]>;
 def Ingot_NumberTensor : Ingot_TensorOf<[Ingot_Float, Ingot_Int]>;
 def Ingot_IntTensor : Ingot_TensorOf<[Ingot_Int]>;
 def Ingot_BitsTensor : Ingot_TensorOf<[Ingot_Int, I1]>;

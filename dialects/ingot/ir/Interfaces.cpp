@@ -111,6 +111,10 @@ ingot_dtype ingot::getAbiType(Type element) {
     return INGOT_BF16;
   if (element.isF16())
     return INGOT_F16;
+  if (isa<Float8E4M3FNType>(element))
+    return INGOT_F8E4M3;
+  if (isa<Float8E5M2Type>(element))
+    return INGOT_F8E5M2;
   assert(element.isF32() && "library calls compute in floating point");
   return INGOT_F32;
 }

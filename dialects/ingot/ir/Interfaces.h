@@ -28,6 +28,16 @@ struct Float8Read {
   int64_t dim;
 };
 
+enum class ScaleLayout : uint32_t;
+
+/// A matrix of 8-bit floats in memory: its elements are those of `value` times
+/// `scales`. With `isTransposed`, `value` has its two dimensions exchanged.
+struct Float8Operand {
+  mlir::Value value, scales;
+  ScaleLayout layout;
+  bool isTransposed;
+};
+
 /// Emits the element of operand `operand` at `indices`.
 using ElementSource =
     llvm::function_ref<mlir::Value(unsigned operand, mlir::ValueRange indices)>;

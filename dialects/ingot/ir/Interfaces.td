@@ -57,11 +57,15 @@ def RowSplit : OpInterface<"RowSplit"> {
     along the first dimension. Ops that compute each element from elements of operands at known indices (`ScalarBody`,
     `getReadDims`) need not implement it.
   }];
-  let methods = [InterfaceMethod<[{
+  let methods = [
+    InterfaceMethod<[{
       Returns the result of one chunk. `isCut` tells which values are split into chunks already.
     }],
     "::ingot::RowParts", "splitRows",
-    (ins "::llvm::function_ref<bool(::mlir::Value)>":$isCut)>];
+    (ins "::llvm::function_ref<bool(::mlir::Value)>":$isCut)>,
+    InterfaceMethod<
+      "Adapts the attributes of a copy of the op to chunks of that many rows.",
+      "void", "setRows", (ins "int64_t":$rows), "", "(void)rows;">];
 }
 
 def ElementFunction : OpInterface<"ElementFunction"> {
@@ -187,6 +191,13 @@ def PrecisionRole : OpInterface<"PrecisionRole"> {
       accumulates in f32: of each its number and the dimension that is summed. None if there is no such form.
     }],
     "::llvm::SmallVector<::ingot::Float8Read>", "getFloat8Reads", (ins), "", "return {};">,
+    InterfaceMethod<[{
+      Creates the op on 8-bit floats in memory, with those operands in the order of `getFloat8Reads`, and returns its
+      result, of the same type. Called only where there are such operands.
+    }],
+    "::mlir::Value", "buildFloat8",
+    (ins "::mlir::OpBuilder &":$builder, "::llvm::ArrayRef<::ingot::Float8Operand>":$operands),
+    "", "return {};">,
     InterfaceMethod<[{
       True if an operand or result stays f32 in an op that runs in 16 bits: a statistic.
     }],

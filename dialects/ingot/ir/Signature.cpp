@@ -9,10 +9,14 @@ using namespace mlir;
 using namespace ingot;
 
 FlatSymbolRefAttr Signature::argumentState(unsigned index) const {
+  if (auto slot = func.getArgAttrOfType<FlatSymbolRefAttr>(index, kSlotAttr))
+    return slot;
   return func.getArgAttrOfType<FlatSymbolRefAttr>(index, kStateAttr);
 }
 
 FlatSymbolRefAttr Signature::resultState(unsigned index) const {
+  if (auto slot = func.getResultAttrOfType<FlatSymbolRefAttr>(index, kSlotAttr))
+    return slot;
   return func.getResultAttrOfType<FlatSymbolRefAttr>(index, kStateAttr);
 }
 

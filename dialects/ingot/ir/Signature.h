@@ -35,8 +35,8 @@ public:
     return func.getBody().front().getTerminator();
   }
 
-  /// Returns the symbol of the state that an argument or result carries; null
-  /// if there is none.
+  /// Returns the symbol of the state that an argument or result carries, or of
+  /// the memory of the loop whose body the function is; null if there is none.
   mlir::FlatSymbolRefAttr argumentState(unsigned index) const;
   mlir::FlatSymbolRefAttr resultState(unsigned index) const;
   /// Returns the parameter whose gradient a result is; null if there is none.
@@ -114,6 +114,9 @@ public:
 
 /// Returns the function of the module with the name, if it has a body.
 mlir::func::FuncOp findFunction(mlir::ModuleOp module, llvm::StringRef name);
+
+/// Returns the function that is the body of a loop; null if there is none.
+mlir::func::FuncOp findBody(RepeatOp op);
 
 /// Returns the state of the module with the symbol; null if there is none.
 StateOp findState(mlir::ModuleOp module, mlir::FlatSymbolRefAttr symbol);

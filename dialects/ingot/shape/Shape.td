@@ -58,8 +58,8 @@ def ReshapeOp : Ingot_ShapeOp<"reshape",
     [SameBytes, DeclareOpInterfaceMethods<MovesElements>,
      DeclareOpInterfaceMethods<RowSplit>, DeclareOpInterfaceMethods<Differentiable>]> {
   let summary = "the same elements in row-major order under another shape";
-  let arguments = (ins Ingot_Tensor:$operand);
-  let results = (outs Ingot_Tensor:$result);
+  let arguments = (ins Ingot_StoredTensor:$operand);
+  let results = (outs Ingot_StoredTensor:$result);
   let assemblyFormat = "$operand attr-dict `:` type($operand) `->` type($result)";
   let hasVerifier = 1;
   let hasFolder = 1;
@@ -69,14 +69,15 @@ def TransposeOp : Ingot_ShapeOp<"transpose",
     [DeclareOpInterfaceMethods<MovesElements>, DeclareOpInterfaceMethods<Differentiable>,
      DeclareOpInterfaceMethods<InferTypeOpInterface>], ["getReadDims"]> {
   let summary = "result dimension i is operand dimension permutation[i]";
-  let arguments = (ins Ingot_Tensor:$operand, DenseI64ArrayAttr:$permutation);
-  let results = (outs Ingot_Tensor:$result);
+  let arguments = (ins Ingot_StoredTensor:$operand, DenseI64ArrayAttr:$permutation);
+  let results = (outs Ingot_StoredTensor:$result);
   let assemblyFormat = "$operand $permutation attr-dict `:` functional-type(operands, results)";
   let hasFolder = 1;
 }
 
 def SliceOp : Ingot_ShapeOp<"slice",
-    [DeclareOpInterfaceMethods<MovesElements>, DeclareOpInterfaceMethods<Permutable, ["permute"]>,
+    [DeclareOpInterfaceMethods<MovesElements>, DeclareOpInterfaceMethods<RowSplit, ["setRows"]>,
+     DeclareOpInterfaceMethods<Permutable, ["permute"]>,
      DeclareOpInterfaceMethods<Differentiable>,
      DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
   let summary = "elements starts[i], starts[i] + strides[i], ... below limits[i]";
@@ -92,7 +93,7 @@ def SliceOp : Ingot_ShapeOp<"slice",
 }
 
 def PadOp : Ingot_ShapeOp<"pad",
-    [DeclareOpInterfaceMethods<Permutable, ["permute"]>,
+    [DeclareOpInterfaceMethods<RowSplit>, DeclareOpInterfaceMethods<Permutable, ["permute"]>,
      DeclareOpInterfaceMethods<Differentiable>,
      DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
   let summary = "surrounds the operand with `value`";

@@ -80,6 +80,12 @@ static LogicalResult verifyIfFirst(FunctionOpInterface op,
   return success();
 }
 
+static LogicalResult verifySlot(Operation *op, NamedAttribute attribute) {
+  if (isa<FlatSymbolRefAttr>(attribute.getValue()))
+    return success();
+  return op->emitOpError("F7: ") << attribute.getName() << " must be a symbol";
+}
+
 static LogicalResult verifyText(Operation *op, NamedAttribute attribute,
                                 ArrayRef<StringRef> allowed) {
   auto text = dyn_cast<StringAttr>(attribute.getValue());
@@ -102,6 +108,8 @@ LogicalResult IngotDialect::verifyRegionArgAttribute(Operation *op, unsigned,
   StringRef name = attribute.getName();
   if (name == kStateAttr)
     return verifyIfFirst(function, function.getArgAttrDict(index));
+  if (name == kSlotAttr)
+    return verifySlot(op, attribute);
   if (name == kNameAttr)
     return verifyText(op, attribute, {});
   if (name == kKindAttr)
@@ -126,6 +134,8 @@ LogicalResult IngotDialect::verifyRegionResultAttribute(
   StringRef name = attribute.getName();
   if (name == kStateAttr || name == kGradientAttr)
     return verifyIfFirst(function, function.getResultAttrDict(index));
+  if (name == kSlotAttr)
+    return verifySlot(op, attribute);
   if (name == kNameAttr)
     return verifyText(op, attribute, {});
   return op->emitOpError("F5: a result cannot have the attribute ") << name;

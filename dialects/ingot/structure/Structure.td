@@ -114,8 +114,8 @@ def BarrierOp : Ingot_Op<"barrier", [Pure, SameBytes]> {
     Each result is the operand at the same position. Prevents a recomputed value from being merged with the original,
     and from being computed before all operands are available.
   }];
-  let arguments = (ins Variadic<Ingot_Tensor>:$operands);
-  let results = (outs Variadic<Ingot_Tensor>:$results);
+  let arguments = (ins Variadic<Ingot_StoredTensor>:$operands);
+  let results = (outs Variadic<Ingot_StoredTensor>:$results);
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
   let builders = [OpBuilder<(ins "::mlir::ValueRange":$operands)>];
   let hasVerifier = 1;
@@ -207,9 +207,9 @@ def FusionOp : Ingot_Op<"fusion", [IsolatedFromAbove, Pure,
     `library` describes what an `epilogue` computes to a library that supports such epilogues. One of its results may
     then be computed in a separate loop nest, from operands of the call or from other results (`getExtraResult`).
   }];
-  let arguments = (ins Ingot_FusionKindAttr:$kind, Variadic<Ingot_Tensor>:$inputs,
+  let arguments = (ins Ingot_FusionKindAttr:$kind, Variadic<Ingot_StoredTensor>:$inputs,
                        OptionalAttr<Ingot_LibraryEpilogueAttr>:$library);
-  let results = (outs Variadic<Ingot_Tensor>:$results);
+  let results = (outs Variadic<Ingot_StoredTensor>:$results);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     `` $kind `(` $inputs `)` attr-dict-with-keyword `:` functional-type($inputs, $results) $body
@@ -228,8 +228,8 @@ def FusionOp : Ingot_Op<"fusion", [IsolatedFromAbove, Pure,
 }
 
 def YieldOp : Ingot_Op<"yield", [Pure, Terminator, ReturnLike]> {
-  let summary = "returns the results of a fusion, or of the kernel made from it";
-  let arguments = (ins Variadic<Ingot_Tensor>:$values);
+  let summary = "returns the results of a fusion, of the kernel made from it, or of an iteration";
+  let arguments = (ins Variadic<Ingot_StoredTensor>:$values);
   let assemblyFormat = "($values^ `:` type($values))? attr-dict";
   let builders = [OpBuilder<(ins), "build($_builder, $_state, ::mlir::ValueRange());">];
 }

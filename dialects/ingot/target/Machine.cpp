@@ -27,6 +27,7 @@ static constexpr Field kFields[] = {
     {"matmul_f64", &Machine::matmulF64},
     {"matmul_bf16", &Machine::matmulBf16},
     {"matmul_f16", &Machine::matmulF16},
+    {"matmul_f8", &Machine::matmulF8},
     {"convolution_f32", &Machine::convolutionF32},
     {"convolution_f64", &Machine::convolutionF64},
     {"convolution_bf16", &Machine::convolutionBf16},
@@ -36,7 +37,6 @@ static constexpr Field kFields[] = {
     {"attention_f16", &Machine::attentionF16},
     {"multiplies_bf16", &Machine::multipliesBf16},
     {"multiplies_f16", &Machine::multipliesF16},
-    {"packs_halves", &Machine::packsHalves},
     {"tiles_halves", &Machine::tilesHalves},
     {"tiles_f32", &Machine::tilesF32},
     {"memory_bandwidth", &Machine::memoryBandwidth},
@@ -50,12 +50,16 @@ static constexpr Field kFields[] = {
     {"peak_f32", &Machine::peakF32},
     {"peak_tf32", &Machine::peakTf32},
     {"peak_bf16", &Machine::peakBf16},
+    {"peak_f8", &Machine::peakF8},
     {"tile_seconds", &Machine::tileSeconds},
     {"attention_tile_seconds", &Machine::attentionTileSeconds},
+    {"generated_matmul_share", &Machine::generatedMatmulShare},
     {"attention_gradient_share", &Machine::attentionGradientShare},
     {"attention_ordered_share", &Machine::attentionOrderedShare},
     {"attention_softmax_share", &Machine::attentionSoftmaxShare},
     {"sustained_share", &Machine::sustainedShare},
+    {"streaming_share", &Machine::streamingShare},
+    {"concurrent_share", &Machine::concurrentShare},
     {"launch_seconds", &Machine::launchSeconds},
     {"link_bandwidth", &Machine::linkBandwidth},
     {"link_seconds", &Machine::linkSeconds},
@@ -152,6 +156,8 @@ double Machine::getRate(WorkKind kind, Type element) const {
   case WorkKind::Vector:
     return choose(vectorF32, vectorF64, vectorF32, vectorF32);
   case WorkKind::Matmul:
+    if (element.getIntOrFloatBitWidth() == 8)
+      return matmulF8 > 0 ? matmulF8 : matmulBf16;
     return choose(matmulF32, matmulF64, matmulBf16, matmulF16);
   case WorkKind::Convolution:
     return choose(convolutionF32, convolutionF64, convolutionBf16,

@@ -26,6 +26,8 @@ struct Machine {
   /// Operations per second of all threads, by kind of work and element type.
   double vectorF32 = 8e9, vectorF64 = 4e9;
   double matmulF32 = 60e9, matmulF64 = 2e9, matmulBf16 = 60e9, matmulF16 = 60e9;
+  /// That of 8-bit floats; 0 where they are not multiplied.
+  double matmulF8 = 0;
   double convolutionF32 = 40e9, convolutionF64 = 2e9, convolutionBf16 = 40e9,
          convolutionF16 = 40e9;
   /// Throughput of attention; f64 attention is decomposed into matmuls and a
@@ -33,8 +35,6 @@ struct Machine {
   double attentionF32 = 25e9, attentionBf16 = 25e9, attentionF16 = 25e9;
   /// 1 if 16-bit contractions need no conversion of their operands.
   double multipliesBf16 = 0, multipliesF16 = 0;
-  /// 1 if matmuls that need a conversion read 16-bit operands in place.
-  double packsHalves = 0;
   /// 1 if matmuls run on the CPU's tile registers (AMX): in 16-bit precision,
   /// and in fp32 as bf16x3, with each operand as a sum of three bf16 numbers.
   double tilesHalves = 0, tilesF32 = 0;
@@ -49,10 +49,13 @@ struct Machine {
   /// Operations per second of f32 matmuls that are rounded to TF32.
   double matmulTf32 = 0;
   /// The rates of the data sheet, of which a step's utilization is a share.
-  double peakF32 = 0, peakTf32 = 0, peakBf16 = 0;
+  double peakF32 = 0, peakTf32 = 0, peakBf16 = 0, peakF8 = 0;
   /// Seconds that an output tile of a matmul, and of attention, takes apart
   /// from its operations.
   double tileSeconds = 0, attentionTileSeconds = 0;
+  /// The rate of matmuls by generated kernels as a share of the library's; 0
+  /// where there are none.
+  double generatedMatmulShare = 0;
   /// The throughput of attention's gradient as a share of attention's, and of
   /// the gradient that sums in a fixed order as a share of the other one's.
   double attentionGradientShare = 0, attentionOrderedShare = 0;
@@ -62,6 +65,10 @@ struct Machine {
   /// The part of attention's time with 128 columns that fewer columns do not
   /// reduce.
   double attentionSoftmaxShare = 0;
+  /// The multiprocessors that move data at the memory's rate, as a share of
+  /// all, and what kernels that run at the same time get together of
+  /// multiprocessors and memory, as a share of what one kernel gets.
+  double streamingShare = 0, concurrentShare = 0;
   /// Seconds to start a kernel or library call.
   double launchSeconds = 4e-6;
   /// The link between ranks: bytes per second, and latency in seconds per

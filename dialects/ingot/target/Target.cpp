@@ -102,6 +102,10 @@ int64_t Target::getScratchBytes(Operation *op) const {
   return call ? getSupport(call).scratchBytes : 0;
 }
 
+MatmulKernel Target::describeMatmulKernel(LibraryCall, int64_t, int64_t) const {
+  return {"the target generates no matmuls"};
+}
+
 StringRef Target::findMachine(StringRef) const { return ""; }
 
 void Target::addDevicePipeline(OpPassManager &) const {}
@@ -109,6 +113,11 @@ void Target::addDevicePipeline(OpPassManager &) const {}
 std::string Target::refuseAttention(const AttentionQuery &) const { return ""; }
 
 int64_t Target::getAlignment() const { return INGOT_ALIGNMENT; }
+
+llvm::Expected<std::optional<Float8Matmuls>>
+Target::getFloat8Matmuls(ScaleLayout) const {
+  return std::nullopt;
+}
 
 RowAlignment Target::getRowAlignment(Type) const { return {}; }
 

@@ -69,6 +69,16 @@ struct RowAlignment {
   int64_t unit = 0, line = 0;
 };
 
+/// A matmul and elementwise work on its result, as the library computes them
+/// and as one generated kernel would.
+struct MatmulKernel {
+  /// Why there is no generated kernel for it; empty if there is one.
+  std::string reason;
+  /// The predicted times of the kernel, and of the library's call with a kernel
+  /// after it.
+  double seconds = 0, librarySeconds = 0;
+};
+
 /// How losses over many rows are computed in chunks (--ingot-chunk-loss).
 struct LossChunks {
   /// Whether only a memory budget is reason enough.
@@ -76,6 +86,12 @@ struct LossChunks {
   /// The least number of rows of a chunk. On a CPU it depends on no machine:
   /// chunks determine the order in which gradients are summed.
   int64_t minRows = 256;
+};
+
+/// How a target multiplies matrices of 8-bit floats in memory.
+struct Float8Matmuls {
+  /// Whether the dimension that is summed has to be the last one of both.
+  bool sumsLastDim = false;
 };
 
 /// The points of the pipeline at which a target rewrites ops that its runtime
@@ -145,6 +161,12 @@ public:
   // Library calls
   //===--------------------------------------------------------------------===//
 
+  /// Returns the symbols of parts of the runtime that a placed step only may
+  /// need, so that programs without such steps are linked without them.
+  virtual std::vector<std::string>
+  findOptionalParts(mlir::ModuleOp placed) const {
+    return {};
+  }
   /// Returns whether an entry point executes `call`, and the resources that it
   /// then needs.
   virtual LibrarySupport getSupport(LibraryCall call) const = 0;
@@ -154,6 +176,9 @@ public:
   /// fusion or call. The op that starts a collective keeps it until the wait.
   /// Nothing is added to the arena after it is planned.
   virtual int64_t getScratchBytes(mlir::Operation *op) const;
+  /// Memory in bytes beside the arena that a collective needs for each rank,
+  /// whose number is known when a trainer starts.
+  virtual int64_t getBytesOfRank(mlir::Operation *op) const { return 0; }
   /// Returns the alignment in bytes of every tensor and of all scratch, a
   /// multiple of INGOT_ALIGNMENT.
   virtual int64_t getAlignment() const;
@@ -162,6 +187,12 @@ public:
   virtual bool hasAttention(mlir::Type element) const = 0;
   /// Returns why an attention cannot be a library call; empty if it can.
   virtual std::string refuseAttention(const AttentionQuery &query) const;
+  /// Returns how the target multiplies matrices of 8-bit floats, those that are
+  /// no parameters with scales of this layout; nothing if it has no such
+  /// matmuls, so that numbers are only rounded to 8 bits. Where it has them
+  /// with other scales, or on other architectures, the error says so.
+  virtual llvm::Expected<std::optional<Float8Matmuls>>
+  getFloat8Matmuls(ScaleLayout layout) const;
   /// Returns whether a convolution is fastest with channels as the last
   /// dimension.
   virtual bool prefersChannelsLast(LibraryCall call) const = 0;
@@ -178,12 +209,25 @@ public:
   /// Returns the library whose epilogues are the only ones that matmuls may
   /// have; null where generated code can be the epilogue.
   virtual const EpilogueLibrary *getEpilogueLibrary() const { return nullptr; }
+  /// Describes the generated kernel for a matmul whose epilogue reads
+  /// `readBytes` besides the product, and writes `writtenBytes`; 0 where there
+  /// is no epilogue. Asked only where there is a library of epilogues.
+  virtual MatmulKernel describeMatmulKernel(LibraryCall call, int64_t readBytes,
+                                            int64_t writtenBytes) const;
   /// Returns whether generated kernels distribute one reduction over all
   /// threads, so that the graph need not split it.
   virtual bool splitsReductions() const { return false; }
+  /// Returns whether each element of a generated loop computes anew what the
+  /// elements of its column have in common.
+  virtual bool repeatsColumns() const { return false; }
   /// Returns how many copies of a function's inputs the host stages for it; 0
   /// where functions read the host's memory.
   virtual int64_t getStagingBlocks() const { return 0; }
+  /// Returns how many streams of operations run at the same time, apart from
+  /// exchanges between ranks; 1 where operations are executed in order.
+  virtual int64_t getStreams() const { return 1; }
+  /// Returns whether an operation may run at the same time as others.
+  virtual bool canRunBeside(mlir::Operation *) const { return true; }
 
   //===--------------------------------------------------------------------===//
   // Passes and code

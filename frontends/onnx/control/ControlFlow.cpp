@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/ingot/ir/Diagnostics.h"
+#include "frontends/onnx/control/ControlNode.h"
 #include "frontends/onnx/import/Graph.h"
 #include "frontends/onnx/model/ModelFile.h"
 #include "mlir/IR/Matchers.h"
@@ -19,42 +20,7 @@ using namespace ingot;
 using namespace ingot::onnx_import;
 
 /// More nodes than any model has that is compiled in reasonable time.
-static constexpr int64_t kMaxIterations = 1 << 16;
 static constexpr int64_t kMaxNodes = 1 << 18;
-
-namespace {
-/// The attributes of a node with a body.
-struct Attributes {
-  explicit Attributes(const onnx::NodeProto &node) {
-    for (const onnx::AttributeProto &attribute : node.attribute())
-      all[attribute.name()] = &attribute;
-  }
-  const onnx::GraphProto *graph(StringRef name) const {
-    auto found = all.find(name);
-    return found == all.end() || !found->second->has_g() ? nullptr
-                                                         : &found->second->g();
-  }
-  int64_t integer(StringRef name) const {
-    auto found = all.find(name);
-    return found == all.end() ? 0 : found->second->i();
-  }
-  /// Returns the i-th integer of a list; 0 where it is shorter.
-  int64_t element(StringRef name, int i) const {
-    auto found = all.find(name);
-    return found == all.end() || i >= found->second->ints_size()
-               ? 0
-               : found->second->ints(i);
-  }
-
-  llvm::StringMap<const onnx::AttributeProto *> all;
-};
-} // namespace
-
-static LogicalResult malformed(const onnx::NodeProto &node, Location loc,
-                               const Twine &what) {
-  return emitUserError(loc, Twine(node.op_type()) + ": " + what,
-                       "the model contradicts itself; export it again");
-}
 
 static LogicalResult unknown(const onnx::NodeProto &node, Location loc,
                              const Twine &what) {
@@ -354,6 +320,14 @@ LogicalResult GraphImporter::importLoop(const onnx::NodeProto &node,
   condition.isAbsent = false;
   SmallVector<Binding> carried(inputs->begin() + 2, inputs->end());
   std::vector<SmallVector<Value>> collected(scanned);
+  std::optional<int64_t> holds = knownScalar(condition.value);
+  if (isCounted && holds && *holds && rollsLoop(count, loop->node_size(), loc))
+    if (auto results = importRolled(
+            {*loop, count, /*reverse=*/false, carried, {}, true}, loc)) {
+      for (auto [name, result] : llvm::zip_equal(node.output(), *results))
+        bind(name, {result, std::nullopt});
+      return success();
+    }
 
   // Set from the iteration on from which the condition depends on data: later
   // iterations then keep the values where it does not hold.
@@ -414,106 +388,6 @@ LogicalResult GraphImporter::importLoop(const onnx::NodeProto &node,
     if (collected[k].empty())
       return unknown(node, loc, "the shape of what no iteration computes");
     FailureOr<Value> joined = join(collected[k], 0, loc, node);
-    if (failed(joined))
-      return failure();
-    outputs.push_back({*joined, std::nullopt});
-  }
-  bindOutputs(node, last, outputs);
-  return success();
-}
-
-//===----------------------------------------------------------------------===//
-// Scan
-//===----------------------------------------------------------------------===//
-
-LogicalResult GraphImporter::importScan(const onnx::NodeProto &node,
-                                        Location loc) {
-  // Before opset 9 there was a batch dimension.
-  if (opsetVersion(model, node.domain()) < 9)
-    return emitUserError(loc, "Scan: the form of opset 8 is not supported",
-                         "export the model with a newer opset");
-  FailureOr<SmallVector<Binding>> inputs = bindingsOf(node, 0, loc);
-  if (failed(inputs))
-    return failure();
-  Attributes attributes(node);
-  const onnx::GraphProto *scan = attributes.graph("body");
-  int total = static_cast<int>(inputs->size());
-  auto scans = static_cast<int>(
-      std::clamp<int64_t>(attributes.integer("num_scan_inputs"), 0, total));
-  int states = total - scans;
-  int collectedCount = node.output_size() - states;
-  if (!scan || scans < 1 || collectedCount < 0 || scan->input_size() != total ||
-      scan->output_size() != node.output_size())
-    return malformed(node, loc, "the body does not fit the inputs and outputs");
-
-  std::optional<int64_t> length;
-  SmallVector<int64_t> dims;
-  for (int k = 0; k < scans; ++k) {
-    Value value = (*inputs)[states + k].value;
-    int64_t dim = attributes.element("scan_input_axes", k);
-    int64_t rank = value ? ingot::tensorType(value).getRank() : 0;
-    if (dim < -rank || dim >= rank)
-      return malformed(node, loc,
-                       "axis " + Twine(dim) + " of rank " + Twine(rank));
-    dims.push_back(dim < 0 ? dim + rank : dim);
-    int64_t size = ingot::tensorType(value).getDimSize(dims.back());
-    if (length && *length != size)
-      return malformed(node, loc, "sequences of different lengths");
-    length = size;
-  }
-  if (*length == 0 || *length > kMaxIterations)
-    return emitUserError(loc, "Scan: " + Twine(*length) + " iterations",
-                         "loops are unrolled; bind another size with --dim");
-
-  SmallVector<Binding> carried(inputs->begin(), inputs->begin() + states);
-  std::vector<SmallVector<Value>> collected(collectedCount);
-  for (int64_t i = 0; i < *length; ++i) {
-    SmallVector<Binding> arguments(carried);
-    builder.setInsertionPointToEnd(body);
-    Operation *last = body->empty() ? nullptr : &body->back();
-    for (int k = 0; k < scans; ++k) {
-      Value from = (*inputs)[states + k].value;
-      RankedTensorType type = ingot::tensorType(from);
-      bool isReversed = attributes.element("scan_input_directions", k) == 1;
-      int64_t at = isReversed ? *length - 1 - i : i;
-      SmallVector<int64_t> starts(type.getRank(), 0), limits(type.getShape());
-      SmallVector<int64_t> strides(type.getRank(), 1), part(type.getShape());
-      starts[dims[k]] = at;
-      limits[dims[k]] = at + 1;
-      part[dims[k]] = 1;
-      Value slice = SliceOp::create(
-          builder, loc, RankedTensorType::get(part, type.getElementType()),
-          from, starts, limits, strides);
-      part.erase(part.begin() + dims[k]);
-      Binding argument;
-      argument.value = reshapeTo(builder, loc, slice, part);
-      arguments.push_back(std::move(argument));
-    }
-    SmallVector<Binding *> settled;
-    for (Binding &argument : MutableArrayRef(arguments).drop_front(states))
-      settled.push_back(&argument);
-    settle(last, settled);
-    FailureOr<SmallVector<Binding>> results = importBody(*scan, arguments, loc);
-    if (failed(results) || failed(checkUnrolled(node, loc)))
-      return failure();
-    for (int k = 0; k < states; ++k)
-      carried[k] = std::move((*results)[k]);
-    for (int k = 0; k < collectedCount; ++k) {
-      Value value = (*results)[states + k].value;
-      if (!value)
-        return malformed(node, loc, "the body computes no tensor");
-      collected[k].push_back(value);
-    }
-  }
-
-  builder.setInsertionPointToEnd(body);
-  Operation *last = body->empty() ? nullptr : &body->back();
-  SmallVector<Binding> outputs(std::move(carried));
-  for (int k = 0; k < collectedCount; ++k) {
-    if (attributes.element("scan_output_directions", k) == 1)
-      std::reverse(collected[k].begin(), collected[k].end());
-    FailureOr<Value> joined = join(
-        collected[k], attributes.element("scan_output_axes", k), loc, node);
     if (failed(joined))
       return failure();
     outputs.push_back({*joined, std::nullopt});

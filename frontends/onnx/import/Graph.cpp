@@ -200,7 +200,7 @@ Value GraphImporter::addState(StringRef name, Role role, RankedTensorType type,
     StateOp::create(builder, loc, builder.getStringAttr(name), role, type,
                     initial);
   }
-  Value argument = body->addArgument(type, loc);
+  Value argument = entry->addArgument(type, loc);
   arguments[argument] = name.str();
   StringRef stable = arguments[argument];
   stateValues[builder.getStringAttr(stable).getValue()] = {role, argument,
@@ -268,7 +268,7 @@ GraphImporter::importInitializer(const onnx::TensorProto &tensor) {
   auto role = roles.find(tensor.name());
   if (role == roles.end() || binding.narrow) {
     OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(body);
+    builder.setInsertionPointToStart(entry);
     DenseElementsAttr value = denseAttr(type, *bytes);
     binding.value = ConstantOp::create(
         builder,
@@ -450,7 +450,7 @@ LogicalResult GraphImporter::run() {
   forward = func::FuncOp::create(
       builder, file, meaning.training ? kTrainStepName : kForwardName,
       builder.getFunctionType({}, {}));
-  body = forward.addEntryBlock();
+  body = entry = forward.addEntryBlock();
   if (failed(importInputs()))
     return failure();
   for (const onnx::NodeProto &node : graph.node())

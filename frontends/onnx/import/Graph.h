@@ -51,6 +51,8 @@ public:
   mlir::Value seed() override;
   mlir::Value step() override;
   int32_t newStream() override { return nextStream++; }
+  bool rollsLoop(int64_t count, int64_t nodes,
+                 mlir::Location loc) const override;
 
 private:
   struct State {
@@ -77,6 +79,22 @@ private:
                                  mlir::Location loc);
   llvm::LogicalResult importScan(const onnx::NodeProto &node,
                                  mlir::Location loc);
+  /// A loop as ingot.loop.
+  struct Rolled {
+    const onnx::GraphProto &graph;
+    int64_t count;
+    bool reverse;
+    /// What the graph takes: carried values, and the sequences that it reads
+    /// slices of; and before them, of Loop, the number of the iteration and the
+    /// condition.
+    llvm::ArrayRef<Binding> carried;
+    llvm::ArrayRef<mlir::Value> sequences;
+    bool hasCondition;
+  };
+  /// Imports a loop as one op, and returns the last carried values and the
+  /// outputs; nothing, and a remark that says why, where that is not possible.
+  std::optional<llvm::SmallVector<mlir::Value>>
+  importRolled(const Rolled &loop, mlir::Location loc);
   llvm::LogicalResult importSequenceMap(const onnx::NodeProto &node,
                                         mlir::Location loc);
   /// Imports the nodes of a graph whose inputs have these values, and returns
@@ -121,7 +139,9 @@ private:
   mlir::ModuleOp module;
   mlir::OpBuilder builder;
   mlir::func::FuncOp forward;
-  mlir::Block *body = nullptr;
+  /// The block of the function, and that in which nodes are imported: the
+  /// function's or the body of a loop.
+  mlir::Block *entry = nullptr, *body = nullptr;
 
   llvm::StringMap<const onnx::TensorProto *> initializers;
   /// The names in scope. Entries are stable: nodes hold pointers to them.

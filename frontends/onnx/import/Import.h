@@ -34,6 +34,10 @@ struct ImportOptions {
   /// the model decides. `freeze` wins. A frozen running statistic makes its
   /// batch norm use it instead of updating it.
   std::string trainable, freeze;
+  /// How loops of a known number of iterations are imported: `rolled`, as one
+  /// op where that is possible, `unrolled`, one iteration after the other, or
+  /// `auto`, as their size decides.
+  std::string loops = "auto";
   /// Splits the parameters that the exporter merged with others.
   bool untie = false;
   /// Files that ONNX Runtime training generates beside its training model: the

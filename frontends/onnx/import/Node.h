@@ -75,6 +75,11 @@ public:
 
   /// Returns a number for a random op that no other one has.
   virtual int32_t newStream() = 0;
+
+  /// Returns whether a loop of that many iterations, each of about that many
+  /// nodes, becomes one op.
+  virtual bool rollsLoop(int64_t count, int64_t nodes,
+                         mlir::Location loc) const = 0;
 };
 
 /// One node of the graph while it is imported.

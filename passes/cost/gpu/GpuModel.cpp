@@ -26,7 +26,7 @@ llvm::StringRef gpu_model::getName(Limit limit) {
 
 /// Returns the larger of the compute time and the time of the traffic, plus a
 /// launch.
-NodeTime GpuModel::finish(double computeSeconds, Limit limit,
+NodeTime GpuModel::finish(ComputeTime compute, Limit limit,
                           Traffic traffic) const {
   NodeTime time;
   double longest = 0;
@@ -36,12 +36,22 @@ NodeTime GpuModel::finish(double computeSeconds, Limit limit,
     longest = seconds;
     time.limit = kind;
   };
-  take(computeSeconds, limit);
-  take(traffic.cache / machine.cacheBandwidth, Limit::Cache);
-  take(traffic.memory / machine.memoryBandwidth, Limit::Memory);
+  double cacheSeconds = traffic.cache / machine.cacheBandwidth,
+         memorySeconds = traffic.memory / machine.memoryBandwidth;
+  take(compute.seconds, limit);
+  take(cacheSeconds, Limit::Cache);
+  take(memorySeconds, Limit::Memory);
   if (longest < machine.launchSeconds)
     time.limit = Limit::Launch;
   time.seconds = machine.launchSeconds + longest;
+  time.launchSeconds = machine.launchSeconds;
+  if (longest == 0)
+    return time;
+  // Some multiprocessors move data as fast as all do.
+  time.multiprocessors =
+      std::max(compute.busy, machine.streamingShare * memorySeconds) / longest;
+  time.memory = memorySeconds / longest;
+  time.cache = cacheSeconds / longest;
   return time;
 }
 
@@ -73,12 +83,23 @@ static constexpr double kNextTile = 0.25;
 static double divideUp(double a, double b) { return std::ceil(a / b); }
 
 static double getElementBytes(int32_t type) {
-  return type == INGOT_F64 ? 8 : type == INGOT_F32 ? 4 : 2;
+  switch (type) {
+  case INGOT_F64:
+    return 8;
+  case INGOT_F32:
+    return 4;
+  case INGOT_F8E4M3:
+  case INGOT_F8E5M2:
+    return 1;
+  default:
+    return 2;
+  }
 }
 
-double GpuModel::getTileSeconds(const Matmul &matmul, double rate) const {
+GpuModel::ComputeTime GpuModel::getTileTime(const Matmul &matmul,
+                                            double rate) const {
   double perMultiprocessor = rate * clock / machine.multiprocessors;
-  double best = std::numeric_limits<double>::infinity();
+  ComputeTime best = {std::numeric_limits<double>::infinity(), 0};
   for (const Tile &tile : kTiles)
     for (double splits : kSplits) {
       if (splits > 1 && matmul.k < splits * kLeastDepth)
@@ -94,7 +115,8 @@ double GpuModel::getTileSeconds(const Matmul &matmul, double rate) const {
       if (splits > 1)
         seconds += 2 * 4 * splits * matmul.batch * matmul.m * matmul.n /
                    machine.cacheBandwidth;
-      best = std::min(best, seconds);
+      if (seconds < best.seconds)
+        best = {seconds, seconds * tiles / (waves * machine.multiprocessors)};
     }
   return best;
 }
@@ -107,6 +129,9 @@ static double getMatmulRate(const Machine &machine, int32_t type, bool isTf32) {
     return machine.matmulBf16;
   case INGOT_F16:
     return machine.matmulF16;
+  case INGOT_F8E4M3:
+  case INGOT_F8E5M2:
+    return machine.matmulF8;
   default:
     return isTf32 ? machine.matmulTf32 : machine.matmulF32;
   }
@@ -122,7 +147,30 @@ NodeTime GpuModel::getMatmul(const Matmul &matmul, Traffic traffic) const {
   constexpr double unalignedShare = 0.5;
   if (!isAligned && matmul.type != INGOT_F64)
     rate *= unalignedShare;
-  NodeTime time = finish(getTileSeconds(matmul, rate), Limit::Compute, traffic);
+  NodeTime time = finish(getTileTime(matmul, rate), Limit::Compute, traffic);
+  time.flops = 2 * matmul.batch * matmul.m * matmul.n * matmul.k;
+  return time;
+}
+
+NodeTime GpuModel::getGeneratedMatmul(const Matmul &matmul, double tileM,
+                                      double tileN, Traffic operands,
+                                      Traffic epilogue) const {
+  double rate = getMatmulRate(machine, matmul.type, /*isTf32=*/false) * clock *
+                machine.generatedMatmulShare / machine.multiprocessors;
+  // Narrower tiles read more operands per operation, as those of the library.
+  double share = 1;
+  for (const Tile &tile : kTiles)
+    if (tile.m == tileM && tile.n == tileN)
+      share = tile.share;
+  double tiles =
+      matmul.batch * divideUp(matmul.m, tileM) * divideUp(matmul.n, tileN);
+  double waves = divideUp(tiles, machine.multiprocessors);
+  double seconds = waves * 2 * tileM * tileN * matmul.k / (rate * share) +
+                   machine.tileSeconds * (1 + kNextTile * (waves - 1));
+  double busy = seconds * tiles / (waves * machine.multiprocessors);
+  NodeTime time = finish({seconds, busy}, Limit::Compute, operands);
+  time.seconds += std::max(epilogue.memory / machine.memoryBandwidth,
+                           epilogue.cache / machine.cacheBandwidth);
   time.flops = 2 * matmul.batch * matmul.m * matmul.n * matmul.k;
   return time;
 }
@@ -171,7 +219,7 @@ NodeTime GpuModel::getConvolution(const ingot_conv_desc &desc,
                 : desc.type == INGOT_F16  ? machine.convolutionF16
                 : matmul.isTf32           ? machine.convolutionBf16 / 2
                                           : machine.convolutionF32;
-  NodeTime time = finish(getTileSeconds(matmul, rate), Limit::Compute, traffic);
+  NodeTime time = finish(getTileTime(matmul, rate), Limit::Compute, traffic);
   time.flops = 2 * outputs * groups * out * in * taps;
   return time;
 }
@@ -222,7 +270,10 @@ NodeTime GpuModel::getAttention(const Attention &attention,
   }
   double seconds =
       longest * perPair * machine.multiprocessors / rate + waves * perTile;
-  NodeTime time = finish(seconds, Limit::Compute, traffic);
+  double busy = share * perPair * machine.multiprocessors / rate +
+                blocks / machine.multiprocessors * perTile;
+  NodeTime time =
+      finish({seconds, std::min(busy, seconds)}, Limit::Compute, traffic);
   time.flops = flops;
   return time;
 }
@@ -246,8 +297,11 @@ NodeTime GpuModel::getKernel(const KernelWork &work, Traffic traffic) const {
   double busy = std::min(1.0, all / (machine.multiprocessors * enough));
   double issue = all * work.instructions / (machine.vectorF32 * busy);
   double latency = waves * work.waits * machine.latencySeconds;
-  return issue >= latency ? finish(issue, Limit::Compute, traffic)
-                          : finish(latency, Limit::Latency, traffic);
+  // Threads that wait take the room of others.
+  double filled = work.blocks / (waves * resident * machine.multiprocessors);
+  double taken = std::max(issue * busy, latency * filled);
+  return issue >= latency ? finish({issue, taken}, Limit::Compute, traffic)
+                          : finish({latency, taken}, Limit::Latency, traffic);
 }
 
 NodeTime GpuModel::getExchange(double bytes) const {
@@ -258,8 +312,19 @@ NodeTime GpuModel::getExchange(double bytes) const {
   return time;
 }
 
+double GpuModel::getSpeedTogether(const NodeTime &a, const NodeTime &b) const {
+  // Blocks take turns on multiprocessors without loss; accesses of two kernels
+  // to memory and cache get in each other's way.
+  double share = machine.concurrentShare > 0 ? machine.concurrentShare : 1;
+  return 1 /
+         std::max({1.0, a.multiprocessors + b.multiprocessors,
+                   (a.memory + b.memory) / share, (a.cache + b.cache) / share});
+}
+
 double GpuModel::getPeak(int32_t type, bool isTf32) const {
   if (type == INGOT_BF16 || type == INGOT_F16)
     return machine.peakBf16;
+  if (type == INGOT_F8E4M3 || type == INGOT_F8E5M2)
+    return machine.peakF8;
   return isTf32 ? machine.peakTf32 : machine.peakF32;
 }

@@ -28,11 +28,15 @@ enum class Limit { Launch, Compute, Memory, Cache, Latency };
 llvm::StringRef getName(Limit limit);
 
 struct NodeTime {
+  /// Alone on the GPU, with its launch.
   double seconds = 0;
   Limit limit = Limit::Launch;
   /// Operations of matmuls, convolutions and attention, masked ones excluded;
   /// 0 for kernels.
   double flops = 0;
+  /// The time of its launch, and what it takes of the GPU afterwards: shares of
+  /// multiprocessors and of the rates of memory and cache.
+  double launchSeconds = 0, multiprocessors = 0, memory = 0, cache = 0;
 };
 
 /// A matmul of matrices [m, k] and [k, n], `batch` times.
@@ -72,6 +76,10 @@ public:
 
   const Machine &getMachine() const { return machine; }
   NodeTime getMatmul(const Matmul &matmul, Traffic traffic) const;
+  /// Returns the time of a matmul by a generated kernel with tiles of that
+  /// size. What its epilogue moves is not hidden behind products.
+  NodeTime getGeneratedMatmul(const Matmul &matmul, double tileM, double tileN,
+                              Traffic operands, Traffic epilogue) const;
   /// Returns the time of a convolution as the matmul that it is.
   NodeTime getConvolution(const ingot_conv_desc &desc, ConvolutionPart part,
                           Traffic traffic) const;
@@ -79,12 +87,19 @@ public:
   NodeTime getKernel(const KernelWork &work, Traffic traffic) const;
   /// Returns the time of an exchange of `bytes` with other ranks.
   NodeTime getExchange(double bytes) const;
+  /// Returns how fast two nodes run at the same time, as a share of the speed
+  /// of each alone: both slow down alike.
+  double getSpeedTogether(const NodeTime &a, const NodeTime &b) const;
   /// Returns the operations per second of the data sheet for matmuls.
   double getPeak(int32_t type, bool isTf32) const;
 
 private:
-  NodeTime finish(double computeSeconds, Limit limit, Traffic traffic) const;
-  double getTileSeconds(const Matmul &matmul, double rate) const;
+  /// The time of multiprocessors until the last one is done, and on average.
+  struct ComputeTime {
+    double seconds = 0, busy = 0;
+  };
+  NodeTime finish(ComputeTime compute, Limit limit, Traffic traffic) const;
+  ComputeTime getTileTime(const Matmul &matmul, double rate) const;
 
   const Machine &machine;
   /// The clock of tensor cores as a share of the one that rates are for.

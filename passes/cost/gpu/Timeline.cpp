@@ -12,6 +12,8 @@
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/FormatVariadic.h"
 
+#include <limits>
+
 using namespace mlir;
 using namespace ingot;
 using namespace ingot::gpu_model;
@@ -25,21 +27,38 @@ public:
       : model(machine), cache(machine.cacheBytes) {}
 
   void play(exec::StepOp step) {
-    for (auto call : step.getBody().front().getOps<exec::AbiCall>())
+    exec::forEachCall(step, [&](exec::AbiCall call, int64_t times) {
       switch (call.getAbiEntry().phase) {
       case abi::Phase::Start:
         begin(call);
         break;
       case abi::Phase::Wait:
-        now = std::max(now, linkFree);
+        items.push_back({Item::ExchangeWait, 0});
+        break;
+      case abi::Phase::SideStart:
+        isBeside = true;
+        items.push_back({Item::RegionStart, regionEnds.size()});
+        break;
+      case abi::Phase::SideEnd:
+        isBeside = false;
+        regionEnds.push_back(beside.size());
+        break;
+      case abi::Phase::SideWait:
+        items.push_back(
+            {Item::RegionWait,
+             firstRegion +
+                 static_cast<size_t>(
+                     call.getDescriptor(/*index=*/0).getInteger("number"))});
         break;
       case abi::Phase::None:
-        run(call);
+        run(call, static_cast<double>(times));
       }
+    });
+    firstRegion = regionEnds.size();
   }
 
   Timeline take() {
-    timeline.seconds = std::max(now, linkFree);
+    simulate();
     return std::move(timeline);
   }
 
@@ -51,20 +70,36 @@ private:
   /// Returns where a buffer is, with the spaces one after the other.
   static Place findPlace(Value buffer);
   void begin(exec::AbiCall call);
-  void run(exec::AbiCall call);
+  /// Plays a call, of a loop all of its calls at once.
+  void run(exec::AbiCall call, double times);
   NodeTime getTime(exec::AbiCall call, Traffic &traffic);
   NodeTime launch(exec::LaunchGridOp call, Traffic &traffic);
+  NodeTime multiplyTiles(exec::MatmulGridOp product, Traffic &traffic);
   /// Returns what a call moves that reads and writes its buffers once.
   Traffic moveAll(exec::AbiCall call);
   void addRead(Value buffer, double passes, Traffic &traffic);
   void addWrite(Value buffer, Traffic &traffic);
   Node &add(exec::AbiCall call);
+  void simulate();
+
+  /// What the main stream does in order.
+  struct Item {
+    enum Kind { Run, RegionStart, RegionWait, Exchange, ExchangeWait } kind;
+    /// A node or a region.
+    size_t number;
+  };
+  SmallVector<Item> items;
+  /// The nodes of the other stream, and how many there are by the end of each
+  /// region.
+  SmallVector<size_t> beside, regionEnds;
+  /// The number of regions before those of the function that is played.
+  size_t firstRegion = 0;
+  bool isBeside = false;
 
   SymbolTableCollection tables;
   GpuModel model;
   CacheModel cache;
   Timeline timeline;
-  double now = 0, linkFree = 0;
   /// The work of functions that were counted.
   DenseMap<Operation *, FunctionWork> counted;
 };
@@ -145,8 +180,13 @@ NodeTime Player::launch(exec::LaunchGridOp call, Traffic &traffic) {
                      static_cast<int64_t>(call.getShared()));
   for (auto [number, buffer] : llvm::enumerate(call.getInputs()))
     addRead(buffer, work.passes[number], traffic);
-  for (Value buffer : call.getOutputs())
+  for (auto [number, buffer] : llvm::enumerate(call.getOutputs())) {
+    // An input in the same memory is read through the output.
+    if (double passes = work.passes[call.getInputs().size() + number];
+        passes > 0)
+      addRead(buffer, passes, traffic);
     addWrite(buffer, traffic);
+  }
   return model.getKernel(work.kernel, traffic);
 }
 
@@ -184,6 +224,8 @@ NodeTime Player::getTime(exec::AbiCall call, Traffic &traffic) {
   };
   if (auto grid = dyn_cast<exec::LaunchGridOp>(call.getOperation()))
     return launch(grid, traffic);
+  if (auto product = dyn_cast<exec::MatmulGridOp>(call.getOperation()))
+    return multiplyTiles(product, traffic);
   traffic = moveAll(call);
   exec::Descriptor descriptor = call.getDescriptor(/*index=*/0);
   StringRef entry = call.getAbiEntry().symbol;
@@ -214,6 +256,26 @@ NodeTime Player::getTime(exec::AbiCall call, Traffic &traffic) {
   return time ? *time : model.getKernel(KernelWork(), traffic);
 }
 
+/// A generated matmul: what its epilogue moves is counted apart.
+NodeTime Player::multiplyTiles(exec::MatmulGridOp product, Traffic &traffic) {
+  auto desc = product.getDesc().getDescriptor().get<ingot_matmul_desc>();
+  Traffic operands, epilogue;
+  addRead(product.getLhs(), /*passes=*/1, operands);
+  addRead(product.getRhs(), /*passes=*/1, operands);
+  for (Value input : product.getInputs())
+    addRead(input, /*passes=*/1, epilogue);
+  for (Value output : product.getOutputs())
+    addWrite(output, epilogue);
+  traffic = {operands.memory + epilogue.memory,
+             operands.cache + epilogue.cache};
+  timeline.peak =
+      std::max(timeline.peak, model.getPeak(desc.a_type, /*isTf32=*/false));
+  auto tile = product.getTile();
+  return model.getGeneratedMatmul(
+      describe(desc), static_cast<double>(tile.getM()),
+      static_cast<double>(tile.getN()), operands, epilogue);
+}
+
 Node &Player::add(exec::AbiCall call) {
   Node &node = timeline.nodes.emplace_back();
   SmallVector<std::string> names = nodeNames(call->getLoc());
@@ -222,22 +284,123 @@ Node &Player::add(exec::AbiCall call) {
   return node;
 }
 
-void Player::run(exec::AbiCall call) {
+void Player::run(exec::AbiCall call, double times) {
   Traffic traffic;
   NodeTime time = getTime(call, traffic);
+  time.seconds *= times;
+  time.flops *= times;
+  traffic.memory *= times;
+  traffic.cache *= times;
+  size_t number = timeline.nodes.size();
   Node &node = add(call);
-  node.start = now;
   node.time = time;
   node.traffic = traffic;
-  now += time.seconds;
+  node.isBeside = isBeside;
   timeline.flops += time.flops;
+  if (isBeside)
+    beside.push_back(number);
+  else
+    items.push_back({Item::Run, number});
 }
 
 void Player::begin(exec::AbiCall call) {
-  Node &node = add(call);
-  node.start = std::max(now, linkFree);
-  node.time = model.getExchange(static_cast<double>(call.getCallBytes()));
-  linkFree = node.start + node.time.seconds;
+  items.push_back({Item::Exchange, timeline.nodes.size()});
+  add(call).time = model.getExchange(static_cast<double>(call.getCallBytes()));
+}
+
+namespace {
+
+/// A stream, and what is left of the node that it runs.
+struct Stream {
+  Node *node = nullptr;
+  double launch = 0, work = 0;
+
+  void begin(Node &next, double now) {
+    node = &next;
+    next.start = now;
+    launch = next.time.launchSeconds;
+    work = next.time.seconds - launch;
+  }
+  bool isWorking() const { return node && launch <= 0; }
+  double getRest(double speed) const {
+    return launch > 0 ? launch : work / speed;
+  }
+  /// Returns whether the node is done.
+  bool advance(double seconds, double speed, double now) {
+    // What is left of rounding.
+    constexpr double negligible = 1e-13;
+    double &rest = launch > 0 ? launch : work;
+    rest -= launch > 0 ? seconds : seconds * speed;
+    if (rest > negligible)
+      return false;
+    rest = 0;
+    if (launch > 0 || work > 0)
+      return false;
+    node->end = now;
+    node = nullptr;
+    return true;
+  }
+};
+
+} // namespace
+
+/// Runs the streams at the same time: nodes that share the GPU slow each other
+/// down.
+void Player::simulate() {
+  Stream main, side;
+  double now = 0, linkFree = 0;
+  size_t next = 0, nextBeside = 0, doneBeside = 0, started = 0;
+  // Returns whether the main stream waits for an exchange.
+  auto goOn = [&] {
+    for (; !main.node && next < items.size(); ++next) {
+      const Item &item = items[next];
+      switch (item.kind) {
+      case Item::Run:
+        main.begin(timeline.nodes[item.number], now);
+        break;
+      case Item::RegionStart:
+        started = item.number + 1;
+        break;
+      case Item::RegionWait:
+        if (doneBeside < regionEnds[item.number])
+          return false;
+        break;
+      case Item::Exchange: {
+        Node &node = timeline.nodes[item.number];
+        node.start = std::max(now, linkFree);
+        node.end = linkFree = node.start + node.time.seconds;
+        break;
+      }
+      case Item::ExchangeWait:
+        if (now < linkFree)
+          return true;
+        break;
+      }
+    }
+    return false;
+  };
+  while (true) {
+    bool waits = goOn();
+    if (!side.node && nextBeside < beside.size() && started > 0 &&
+        nextBeside < regionEnds[started - 1])
+      side.begin(timeline.nodes[beside[nextBeside++]], now);
+    if (!main.node && !side.node && !waits)
+      break;
+    double speed =
+        main.isWorking() && side.isWorking()
+            ? model.getSpeedTogether(main.node->time, side.node->time)
+            : 1;
+    double step = waits ? linkFree - now : std::numeric_limits<double>::max();
+    for (const Stream *stream : {&main, &side})
+      if (stream->node)
+        step = std::min(step, stream->getRest(speed));
+    now += step;
+    if (main.node)
+      main.advance(step, speed, now);
+    if (side.node)
+      doneBeside += side.advance(step, speed, now);
+  }
+  timeline.seconds = std::max(now, linkFree);
 }
 
 std::optional<Timeline> gpu_model::predictStep(ModuleOp module) {
@@ -281,20 +444,24 @@ std::string gpu_model::describeTimeline(const Timeline &timeline,
   constexpr double micro = 1e6, milli = 1e3, mega = 1e-6;
   std::string text;
   llvm::raw_string_ostream os(text);
-  os << "   start us      time us  kind         limit          MB   GFLOP  "
+  os << "   start us      time us    kind         limit          MB   GFLOP  "
         "node\n";
   struct Sum {
     int64_t nodes = 0;
     double seconds = 0, bytes = 0, flops = 0;
   };
   llvm::MapVector<StringRef, Sum> sums;
-  double bytes = 0;
+  double bytes = 0, beside = 0, multiprocessors = 0, memory = 0;
   for (const Node &node : timeline.nodes) {
+    double work = node.time.seconds - node.time.launchSeconds;
+    multiprocessors += work * node.time.multiprocessors;
+    memory += work * node.time.memory;
+    beside += node.isBeside ? node.time.seconds : 0;
     os << llvm::formatv(
-        "{0,11:f1}  {1,11:f1}  {2,-11}  {3,-8}  {4,8:f2}  {5,6:f1}  {6}\n",
-        node.start * micro, node.time.seconds * micro, node.kind,
-        getName(node.time.limit), node.traffic.memory * mega,
-        node.time.flops * 1e-9, node.name);
+        "{0,11:f1}  {1,11:f1} {2} {3,-11}  {4,-8}  {5,8:f2}  {6,6:f1}  {7}\n",
+        node.start * micro, (node.end - node.start) * micro,
+        node.isBeside ? "+" : " ", node.kind, getName(node.time.limit),
+        node.traffic.memory * mega, node.time.flops * 1e-9, node.name);
     Sum &sum = sums[node.kind];
     ++sum.nodes;
     sum.seconds += node.time.seconds;
@@ -308,6 +475,12 @@ std::string gpu_model::describeTimeline(const Timeline &timeline,
         "{0,-11}  {1,5}  {2,8:f3}  {3,5:f1}  {4,8:f1}  {5,8:f3}\n", kind,
         sum.nodes, sum.seconds * milli, 100 * sum.seconds / timeline.seconds,
         sum.bytes * mega, sum.flops * 1e-12);
+  if (beside > 0)
+    os << llvm::formatv("\nbeside other nodes (+): {0:f3} ms of these\n",
+                        beside * milli);
+  os << llvm::formatv("\nall multiprocessors are busy for {0:f3} ms, the "
+                      "memory for {1:f3} ms\n",
+                      multiprocessors * milli, memory * milli);
   os << llvm::formatv(
       "\nstep on {0}: {1:f3} ms, {2} nodes, {3:f1} MB of memory "
       "traffic, {4} bytes planned\n",

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// The nodes of a training step on a GPU, one after the other, with predicted
-// times.
+// The nodes of a training step on a GPU, in its streams, with predicted times.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,12 +17,15 @@ struct Node {
   std::string name;
   /// As of entry points: kernel, matmul, convolution, attention, copy, ...
   llvm::StringRef kind;
-  double start = 0;
+  double start = 0, end = 0;
+  /// Whether it is in a region beside other nodes.
+  bool isBeside = false;
   NodeTime time;
   Traffic traffic;
 };
 
-/// One training step: nodes of one stream in order, and exchanges beside it.
+/// One training step: nodes in order, and those of regions and exchanges beside
+/// them.
 struct Timeline {
   std::vector<Node> nodes;
   double seconds = 0, flops = 0, peak = 0;

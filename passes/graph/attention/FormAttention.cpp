@@ -12,6 +12,7 @@
 
 #include "dialects/ingot/attention/PlainAttention.h"
 #include "dialects/ingot/builders/Builders.h"
+#include "dialects/ingot/ir/Signature.h"
 #include "dialects/ingot/support/Remarks.h"
 #include "dialects/ingot/target/Machine.h"
 #include "dialects/ingot/target/Target.h"
@@ -205,9 +206,16 @@ private:
     if (!match.isAttention())
       return;
     if (!match.getProblem().empty()) {
+      // Its gradients are matmuls that are there already: the op would be
+      // computed beside the weights that they read.
+      bool hasGradients =
+          ResultList::of(Signature(getOperation())).hasGradients();
       remark::missed(softmax.getLoc(),
                      remarkOptions(getArgument(), "Attention"))
-          << remark::reason("{0}", match.getProblem());
+          << remark::reason(
+                 "{0}{1}",
+                 hasGradients ? "the model comes with its backward pass: " : "",
+                 match.getProblem());
       return;
     }
     AttentionQuery query = {match.getSizes(), match.getLeft(), match.getRight(),

@@ -12,9 +12,10 @@ using namespace ingot;
 
 BufferPlan::BufferPlan(Signature signature,
                        const DenseMap<Attribute, Place> &statePlaces,
-                       const Target &target, bool noReuse)
+                       const Target &target, bool noReuse, int64_t base)
     : signature(signature), statePlaces(statePlaces), graph(signature, target),
-      lifetimes(graph.getLifetimes(graph.getProgramOrder(), !noReuse)) {
+      lifetimes(graph.getLifetimes(graph.getProgramOrder(), !noReuse)),
+      base(base) {
   for (auto [i, node] : llvm::enumerate(graph.getNodes()))
     if (lifetimes.ofScratch[i] >= 0)
       scratch[node.op] = lifetimes.ofScratch[i];
@@ -22,12 +23,23 @@ BufferPlan::BufferPlan(Signature signature,
        llvm::zip_equal(graph.getOwnOutputs(), lifetimes.ofOutput))
     ownOutput[output.result] = interval;
   arenaBytes = packIntervals(lifetimes.intervals, INGOT_ALIGNMENT);
+  for (Interval &interval : lifetimes.intervals)
+    interval.offset += base;
   copyStates();
   use = measureArenaUse(graph, lifetimes);
 }
 
 void BufferPlan::copyStates() {
   Operation *end = signature.getReturn();
+  // Old values of states come first, before copies overwrite them.
+  for (auto [index, interval] : ownOutput) {
+    Value value = resolveViews(end->getOperand(index));
+    copies.push_back(
+        {value,
+         getPlace(value),
+         {exec::Space::Arena, lifetimes.intervals[interval].offset, {}}});
+  }
+  SmallVector<StepCopy> toStates;
   for (unsigned index : graph.getCopiedStates()) {
     Value value = end->getOperand(index);
     FlatSymbolRefAttr state = signature.resultState(index);
@@ -35,16 +47,28 @@ void BufferPlan::copyStates() {
                    remarkOptions("place-steps", "InPlaceUpdate"))
         << remark::reason("the new value cannot overwrite the old one")
         << remark::metric("state", state.getValue());
-    copies.push_back({resolveViews(value), statePlaces.lookup(state)});
+    auto own = ownOutput.find(index);
+    Place from = getPlace(resolveViews(value));
+    if (own != ownOutput.end())
+      from = {exec::Space::Arena, lifetimes.intervals[own->second].offset, {}};
+    toStates.push_back({resolveViews(value), from, statePlaces.lookup(state)});
   }
-  for (auto [index, interval] : ownOutput)
-    copies.push_back(
-        {resolveViews(end->getOperand(index)),
-         {exec::Space::Arena, lifetimes.intervals[interval].offset}});
-  // A copy that reads a state comes before the copy that overwrites it.
-  llvm::stable_sort(copies, [&](const FinalCopy &a, const FinalCopy &b) {
-    return !graph.getBuffer(a.value) && graph.getBuffer(b.value);
-  });
+  // A copy that reads a state comes before the copy that overwrites it. There
+  // is one: states that change places have other memory in between.
+  while (!toStates.empty()) {
+    auto *next = llvm::find_if(toStates, [&](const StepCopy &copy) {
+      return llvm::none_of(toStates, [&](const StepCopy &other) {
+        return &other != &copy && other.from == copy.to;
+      });
+    });
+    copies.push_back(*next);
+    toStates.erase(next);
+  }
+  for (unsigned index : graph.getFirstCopies()) {
+    Value value = resolveViews(end->getOperand(index));
+    firstCopies.push_back({value, getPlace(value),
+                           statePlaces.lookup(signature.resultState(index))});
+  }
 }
 
 std::optional<Interval> BufferPlan::getScratch(Operation *op) const {
@@ -60,14 +84,16 @@ Place BufferPlan::getPlace(Value value) const {
   unsigned buffer = *graph.getBuffer(value);
   const Interval &interval = lifetimes.intervals[lifetimes.ofBuffer[buffer]];
   return {exec::Space::Arena,
-          interval.offset + graph.getBuffers()[buffer].offset};
+          interval.offset + graph.getBuffers()[buffer].offset,
+          {}};
 }
 
 std::optional<Place> BufferPlan::getOutputPlace(unsigned index) const {
   if (signature.resultState(index))
     return std::nullopt;
   if (auto it = ownOutput.find(index); it != ownOutput.end())
-    return Place{exec::Space::Arena, lifetimes.intervals[it->second].offset};
+    return Place{
+        exec::Space::Arena, lifetimes.intervals[it->second].offset, {}};
   return getPlace(signature.getReturn()->getOperand(index));
 }
 
@@ -81,8 +107,7 @@ SmallVector<int64_t> BufferPlan::getAliases(FusionOp fusion) const {
       // The offset of an empty tensor is arbitrary.
       if (isEmpty || tensorType(result).getNumElements() == 0)
         continue;
-      Place other = getPlace(result);
-      if (place.space == other.space && place.offset == other.offset)
+      if (place == getPlace(result))
         alias = static_cast<int64_t>(i);
     }
     aliases.push_back(alias);

@@ -10,6 +10,7 @@
 
 #include "dialects/exec/Exec.h"
 #include "passes/schedule/arena/ArenaUse.h"
+#include "passes/schedule/streams/SideRegions.h"
 
 namespace ingot {
 
@@ -17,12 +18,20 @@ namespace ingot {
 struct Place {
   exec::Space space = exec::Space::Arena;
   int64_t offset = 0;
+  /// Within loops: the bytes from one iteration to the next, of the outermost
+  /// loop first; 0 for those that are left out.
+  llvm::SmallVector<int64_t, 2> strides;
+
+  bool operator==(const Place &other) const {
+    return space == other.space && offset == other.offset &&
+           strides == other.strides;
+  }
 };
 
-/// A copy at the end of the step.
-struct FinalCopy {
+/// A copy at the end of the step, or at its beginning.
+struct StepCopy {
   mlir::Value value;
-  Place to;
+  Place from, to;
 };
 
 /// The memory plan of one function of fusions, library calls and views, in its
@@ -30,10 +39,11 @@ struct FinalCopy {
 class BufferPlan {
 public:
   /// Plans the function; `statePlaces` has the location of each state by
-  /// symbol.
+  /// symbol. The plan begins at `base` in the arena: that of the body of a loop
+  /// is part of another one.
   BufferPlan(Signature signature,
              const llvm::DenseMap<mlir::Attribute, Place> &statePlaces,
-             const Target &target, bool noReuse);
+             const Target &target, bool noReuse, int64_t base = 0);
 
   /// Returns the location of a tensor.
   Place getPlace(mlir::Value value) const;
@@ -42,8 +52,10 @@ public:
   /// Returns the location of the output that result `index` is; none if it is a
   /// state.
   std::optional<Place> getOutputPlace(unsigned index) const;
-  /// Returns the copies at the end of the step.
-  llvm::ArrayRef<FinalCopy> getFinalCopies() const { return copies; }
+  /// Returns the copies before all operations, and those at the end of the
+  /// step.
+  llvm::ArrayRef<StepCopy> getFirstCopies() const { return firstCopies; }
+  llvm::ArrayRef<StepCopy> getFinalCopies() const { return copies; }
   /// Returns, for each operand of a fusion, the result whose memory it shares,
   /// or -1.
   llvm::SmallVector<int64_t> getAliases(FusionOp fusion) const;
@@ -60,6 +72,11 @@ public:
   llvm::SmallVector<llvm::StringRef> listIntervalKinds() const {
     return listKinds(graph, lifetimes);
   }
+  /// Returns the regions beside others; instants are those of intervals.
+  llvm::SmallVector<SideRegion> getSideRegions() const {
+    return llvm::to_vector(
+        NodeTimes(graph, graph.getProgramOrder()).getRegions());
+  }
   unsigned getStatesInPlace() const { return graph.getStatesInPlace(); }
 
 private:
@@ -72,8 +89,8 @@ private:
   llvm::DenseMap<mlir::Operation *, unsigned> scratch;
   /// The outputs that need memory of their own.
   llvm::DenseMap<unsigned, unsigned> ownOutput;
-  llvm::SmallVector<FinalCopy> copies;
-  int64_t arenaBytes = 0;
+  llvm::SmallVector<StepCopy> firstCopies, copies;
+  int64_t arenaBytes = 0, base;
   ArenaUse use;
 };
 

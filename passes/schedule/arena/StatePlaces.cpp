@@ -37,8 +37,8 @@ void StatePlaces::place(StateOp state) {
     bytes = gathered.getOf() * size;
     at = gather.offset + gathered.getFirst() * size;
   }
-  places[FlatSymbolRefAttr::get(state.getSymNameAttr())] = {exec::Space::State,
-                                                            at};
+  places[FlatSymbolRefAttr::get(state.getSymNameAttr())] = {
+      exec::Space::State, at, {}};
   if (isNew)
     getPart(state.getRole()) += llvm::alignTo(bytes, alignment);
 }
@@ -55,7 +55,7 @@ StatePlaces::StatePlaces(ModuleOp module)
   int64_t at = 0;
   for (StateOp state : inShards) {
     places[FlatSymbolRefAttr::get(state.getSymNameAttr())] = {
-        exec::Space::Shard, at};
+        exec::Space::Shard, at, {}};
     at += sizeof(void *);
     shardBytes +=
         llvm::alignTo(byteSize(state.getTensorType()), INGOT_ALIGNMENT);

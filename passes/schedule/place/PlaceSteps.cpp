@@ -11,15 +11,15 @@
 #include "dialects/ingot/ir/Signature.h"
 #include "dialects/ingot/support/Remarks.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/IR/AsmState.h"
 #include "passes/cost/Cost.h"
 #include "passes/schedule/LibraryCalls.h"
 #include "passes/schedule/Passes.h"
 #include "passes/schedule/arena/StatePlaces.h"
+#include "passes/schedule/place/SideCalls.h"
+#include "passes/schedule/place/StepKernels.h"
 #include "passes/schedule/place/StepParts.h"
 #include "runtime/abi/Abi.h"
 #include "llvm/ADT/ScopeExit.h"
-#include "llvm/ADT/StringMap.h"
 #include <map>
 #include <utility>
 
@@ -52,6 +52,13 @@ MemRefType bufferType(Type tensor) {
   return MemRefType::get(type.getShape(), type.getElementType());
 }
 
+/// Returns whether the results have no elements: there is nothing to compute.
+bool isEmpty(Operation &op) {
+  return llvm::all_of(op.getResultTypes(), [](Type type) {
+    return cast<RankedTensorType>(type).getNumElements() == 0;
+  });
+}
+
 bool isStart(BucketEnd end) { return end.getBucket().getDefiningOp() == end; }
 
 struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
@@ -59,14 +66,22 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    SmallVector<func::FuncOp> functions;
-    for (auto func : module.getOps<func::FuncOp>())
-      if (!func.isDeclaration())
-        functions.push_back(func);
+    target = Target::of(module);
+    kernels.emplace(module);
     placeStates();
-    for (func::FuncOp func : functions)
+    // The bodies of loops are placed with the functions that execute them.
+    llvm::DenseSet<Attribute> bodies;
+    module.walk([&](RepeatOp loop) { bodies.insert(loop.getBodyAttr()); });
+    SmallVector<func::FuncOp> functions;
+    for (auto func :
+         llvm::make_early_inc_range(module.getOps<func::FuncOp>())) {
+      if (func.isDeclaration())
+        continue;
       if (failed(check(func)))
         return signalPassFailure();
+      if (!bodies.contains(FlatSymbolRefAttr::get(func.getSymNameAttr())))
+        functions.push_back(func);
+    }
     // Buckets of states have the same number in all functions, after those of
     // gradients.
     for (func::FuncOp func : functions)
@@ -75,6 +90,9 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
     for (func::FuncOp func : functions)
       if (failed(place(func)))
         return signalPassFailure();
+    for (Attribute body : bodies)
+      module.lookupSymbol(cast<FlatSymbolRefAttr>(body).getAttr())->erase();
+    numKernels += kernels->count();
   }
 
   LogicalResult check(func::FuncOp func) {
@@ -90,9 +108,11 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
     for (auto start : func.getOps<StateGatherStartOp>())
       if (failed(inBucket(start)))
         return failure();
+    if (failed(SideCalls::check(func)))
+      return failure();
     for (Operation &op : func.getBody().front())
-      if (!isa<FusionOp, func::ReturnOp>(op) && !isa<LibraryCall>(op) &&
-          !op.hasTrait<SameBytes>())
+      if (!isa<FusionOp, RepeatOp, func::ReturnOp>(op) &&
+          !isa<LibraryCall>(op) && !op.hasTrait<SameBytes>())
         return op.emitOpError("is neither in a fusion nor a library call: run "
                               "--ingot-form-fusions and "
                               "--ingot-outline-constants first");
@@ -120,7 +140,6 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
     if (failed(found))
       return failure();
     shards = std::move(*found);
-    std::unique_ptr<const Target> target = Target::of(getOperation());
     BufferPlan plan(signature, states->places, *target, noReuse);
     numInPlace += plan.getStatesInPlace();
     remark::analysis(func.getLoc(), remarkOptions(getArgument(), "Arena"))
@@ -135,12 +154,6 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
     builder.setInsertionPointToStart(&step.getBody().front());
     describe(step, signature, plan, *target);
 
-    auto buffer = [&](Value value) -> Value {
-      Place at = plan.getPlace(value);
-      return exec::BufferOp::create(builder, value.getLoc(),
-                                    bufferType(value.getType()), at.space,
-                                    at.offset);
-    };
     const StepParts parts(signature);
     Block &body = step.getBody().front();
     // The buckets of states in order.
@@ -148,10 +161,8 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
     // The number of calls before each instant of the plan.
     SmallVector<int64_t> callsBefore;
     int64_t calls = 0;
+    const SideCalls sides(plan.getSideRegions());
     for (Operation &op : func.getBody().front().without_terminator()) {
-      bool isEmpty = llvm::all_of(op.getResultTypes(), [](Type type) {
-        return cast<RankedTensorType>(type).getNumElements() == 0;
-      });
       if (auto wait = dyn_cast<StateGatherWaitOp>(op)) {
         createGather("ingot_all_gather_wait", wait.getLoc(), wait.getBucket(),
                      builder);
@@ -161,8 +172,11 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
         started.insert({start.getBucket(), start.getLoc()});
       if (op.hasTrait<SameBytes>())
         continue;
+      auto instant = static_cast<int64_t>(callsBefore.size());
+      calls += sides.leave(instant, op.getLoc(), builder);
       callsBefore.push_back(calls);
-      if (isEmpty)
+      calls += sides.enter(instant, op.getLoc(), builder);
+      if (isEmpty(op))
         continue;
       auto label =
           llvm::scope_exit([&, part = parts.getPart(&op),
@@ -174,39 +188,12 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
         calls += callBucket(end, plan, builder);
         continue;
       }
-      ++calls;
-      SmallVector<Value> inputs = llvm::map_to_vector(op.getOperands(), buffer);
-      SmallVector<Value> outputs = llvm::map_to_vector(op.getResults(), buffer);
-      auto fusion = dyn_cast<FusionOp>(op);
-      Cost cost = estimateCost(&op, target->getMachine());
-      auto setBound = llvm::scope_exit([&] {
-        Operation *call = &*std::prev(builder.getInsertionPoint());
-        call->setAttr(exec::kBoundAttr, builder.getF64FloatAttr(cost.seconds));
-      });
-      exec::ScratchAttr scratch = describeScratch(plan, &op);
-      if (fusion && !fusion.getAnchor())
-        launch(fusion, plan.getAliases(fusion), inputs, outputs, scratch, cost,
-               builder);
-      else if (fusion)
-        callWithEpilogue(fusion, inputs, outputs,
-                         createScratch(builder, op.getLoc(), scratch),
-                         cost.flops, *target, builder);
-      else
-        createLibraryCall(cast<LibraryCall>(op),
-                          describeCall(cast<LibraryCall>(op), *target), inputs,
-                          outputs, scratch, builder);
+      calls += createCalls(op, plan, builder);
     }
+    calls += sides.leave(static_cast<int64_t>(callsBefore.size()),
+                         func.getLoc(), builder);
     callsBefore.push_back(calls);
-    for (const FinalCopy &copy : plan.getFinalCopies()) {
-      Location loc = copy.value.getLoc();
-      Value to =
-          exec::BufferOp::create(builder, loc, bufferType(copy.value.getType()),
-                                 copy.to.space, copy.to.offset);
-      createCopy(builder, loc, buffer(copy.value), to,
-                 shards.lookup(copy.value));
-      ++calls;
-      ++numCopied;
-    }
+    calls += createCopies(plan.getFinalCopies(), builder);
     for (auto [number, loc] : started) {
       createGather("ingot_all_gather_start", loc, number, builder);
       ++calls;
@@ -215,6 +202,116 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
     describeIntervals(step, plan, callsBefore, calls);
     func.erase();
     return success();
+  }
+
+  static Value createBuffer(OpBuilder &builder, Location loc, Type tensor,
+                            const Place &at) {
+    auto buffer = exec::BufferOp::create(builder, loc, bufferType(tensor),
+                                         at.space, at.offset);
+    if (llvm::any_of(at.strides, [](int64_t stride) { return stride != 0; }))
+      buffer.setStrides(at.strides);
+    return buffer;
+  }
+
+  /// Emits an operation that is no end of a bucket; returns the number of
+  /// calls.
+  int64_t createCalls(Operation &op, const BufferPlan &plan,
+                      OpBuilder &builder) {
+    if (auto loop = dyn_cast<RepeatOp>(op))
+      return repeat(loop, plan, builder);
+    auto buffer = [&](Value value) {
+      return createBuffer(builder, value.getLoc(), value.getType(),
+                          plan.getPlace(value));
+    };
+    SmallVector<Value> inputs = llvm::map_to_vector(op.getOperands(), buffer);
+    SmallVector<Value> outputs = llvm::map_to_vector(op.getResults(), buffer);
+    auto fusion = dyn_cast<FusionOp>(op);
+    Cost cost = estimateCost(&op, target->getMachine());
+    auto setBound = llvm::scope_exit([&] {
+      Operation *call = &*std::prev(builder.getInsertionPoint());
+      call->setAttr(exec::kBoundAttr, builder.getF64FloatAttr(cost.seconds));
+    });
+    exec::ScratchAttr scratch = describeScratch(plan, &op);
+    if (fusion && !fusion.getAnchor())
+      launch(fusion, plan.getAliases(fusion), inputs, outputs, scratch, cost,
+             builder);
+    else if (fusion)
+      kernels->callWithEpilogue(fusion, inputs, outputs,
+                                createScratch(builder, op.getLoc(), scratch),
+                                cost.flops, *target, builder);
+    else
+      createLibraryCall(cast<LibraryCall>(op),
+                        describeCall(cast<LibraryCall>(op), *target), inputs,
+                        outputs, scratch, builder);
+    return 1;
+  }
+
+  int64_t createCopies(ArrayRef<StepCopy> copies, OpBuilder &builder) {
+    for (const StepCopy &copy : copies) {
+      Location loc = copy.value.getLoc();
+      Value from = createBuffer(builder, loc, copy.value.getType(), copy.from);
+      Value to = createBuffer(builder, loc, copy.value.getType(), copy.to);
+      createCopy(builder, loc, from, to, shards.lookup(copy.value));
+      ++numCopied;
+    }
+    return copies.size();
+  }
+
+  /// Emits a loop; returns the number of calls, counting those of the body
+  /// once. The memory that carries a value is that of the result. The body's
+  /// own memory is the scratch memory of the loop.
+  int64_t repeat(RepeatOp loop, const BufferPlan &plan, OpBuilder &builder) {
+    Location loc = loop.getLoc();
+    int64_t calls = 0;
+    DenseMap<Attribute, Place> places = states->places;
+    auto name = [&](StringRef kind, size_t number) {
+      return FlatSymbolRefAttr::get(&getContext(),
+                                    (kind + Twine(number)).str());
+    };
+    for (auto [i, operand] : llvm::enumerate(loop.getInitial())) {
+      Place from = plan.getPlace(operand),
+            to = plan.getPlace(loop.getResult(i));
+      places[name("carried", i)] = to;
+      if (from == to || tensorType(operand).getNumElements() == 0)
+        continue;
+      createCopy(
+          builder, loc, createBuffer(builder, loc, operand.getType(), from),
+          createBuffer(builder, loc, operand.getType(), to), ShardAttr());
+      ++calls;
+    }
+    auto count = static_cast<int64_t>(loop.getCount());
+    int64_t depth = 0;
+    for (Operation *op = builder.getBlock()->getParentOp();
+         isa<exec::RepeatOp>(op); op = op->getParentOp())
+      ++depth;
+    auto slice = [&](Value stack) {
+      Place place = plan.getPlace(stack);
+      int64_t bytes = byteSize(tensorType(stack)) / count;
+      place.strides.resize(depth, 0);
+      place.strides.push_back(loop.getReverse() ? -bytes : bytes);
+      if (loop.getReverse())
+        place.offset += (count - 1) * bytes;
+      return place;
+    };
+    for (auto [i, sequence] : llvm::enumerate(loop.getSequences()))
+      places[name("slice", i)] = slice(sequence);
+    for (auto [i, capture] : llvm::enumerate(loop.getCaptures()))
+      places[name("capture", i)] = plan.getPlace(capture);
+    for (auto [i, output] : llvm::enumerate(loop.getOutputs()))
+      places[name("output", i)] = slice(output);
+
+    auto repeated = exec::RepeatOp::create(builder, loc, count);
+    OpBuilder inside = OpBuilder::atBlockEnd(&repeated.getBody().front());
+    func::FuncOp body = findBody(loop);
+    std::optional<Interval> memory = plan.getScratch(loop);
+    BufferPlan within(Signature(body), places, *target, /*noReuse=*/false,
+                      memory ? memory->offset : 0);
+    calls += createCopies(within.getFirstCopies(), inside);
+    for (Operation &op : body.getBody().front().without_terminator())
+      if (!op.hasTrait<SameBytes>() && !isEmpty(op))
+        calls += createCalls(op, within, inside);
+    calls += createCopies(within.getFinalCopies(), inside);
+    return calls;
   }
 
   /// Returns the gradients in the arena that an operation computes.
@@ -241,13 +338,12 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
     Block &body = step.getBody().front();
     Operation *call = nullptr;
     for (Operation *op = last ? last->getNextNode() : &body.front(); op;
-         op = op->getNextNode()) {
-      if (!isa<exec::AbiCall>(op))
-        continue;
-      call = op;
-      if (!part.empty())
-        op->setAttr(exec::kPartAttr, StringAttr::get(&getContext(), part));
-    }
+         op = op->getNextNode())
+      op->walk([&](exec::AbiCall inner) {
+        call = inner;
+        if (!part.empty())
+          inner->setAttr(exec::kPartAttr, StringAttr::get(&getContext(), part));
+      });
     if (call && gradients)
       call->setAttr(exec::kGradientsAttr, gradients);
   }
@@ -402,178 +498,20 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
               ValueRange outputs, exec::ScratchAttr scratch, const Cost &cost,
               OpBuilder &builder) {
     auto call = exec::LaunchOp::create(
-        builder, fusion.getLoc(), kernel(fusion, aliases), inputs, outputs,
-        cost.flops, /*bytes=*/IntegerAttr(), /*extent=*/0, /*grain=*/0,
+        builder, fusion.getLoc(), kernels->get(fusion, aliases), inputs,
+        outputs, cost.flops, /*bytes=*/IntegerAttr(), /*extent=*/0, /*grain=*/0,
         shards.lookup(fusion.getResult(0)), scratch);
     if (cost.bytes < call.getCallBytes())
       call.setBytes(cost.bytes);
   }
 
-  /// The extra output of an epilogue fusion: its kernel, as a fusion of its
-  /// own, and the buffers that it reads.
-  struct Extra {
-    FlatSymbolRefAttr name;
-    SmallVector<Value> inputs;
-    Value output;
-  };
-
-  /// Removes the extra output from an epilogue fusion.
-  Extra takeExtra(FusionOp fusion, ValueRange inputs,
-                  SmallVectorImpl<Value> &outputs) {
-    SmallVector<Operation *> ops = fusion.getExtraOps();
-    if (ops.empty())
-      return {};
-    auto number = *fusion.getLibraryAttr().getExtraResult();
-    Operation *yield = fusion.getBody().front().getTerminator();
-    Value result = yield->getOperand(number);
-    Extra extra;
-    extra.output = outputs[number];
-    SetVector<Value> read;
-    for (Operation *op : ops)
-      for (Value operand : op->getOperands())
-        if (!llvm::is_contained(ops, operand.getDefiningOp()))
-          read.insert(operand);
-    for (Value value : read) {
-      if (auto argument = dyn_cast<BlockArgument>(value))
-        extra.inputs.push_back(inputs[argument.getArgNumber()]);
-      else
-        extra.inputs.push_back(outputs[llvm::find(yield->getOperands(), value) -
-                                       yield->getOperands().begin()]);
-    }
-    // The fusion is temporary, until its kernel is created.
-    OpBuilder builder(fusion);
-    auto part = FusionOp::create(
-        builder, fusion.getLoc(), result.getType(),
-        isa<Reduction>(ops.back()) ? FusionKind::Reduction : FusionKind::Loop,
-        ValueRange(), /*library=*/LibraryEpilogueAttr());
-    Block *body = builder.createBlock(&part.getBody());
-    IRMapping within;
-    for (Value value : read)
-      within.map(value, body->addArgument(value.getType(), value.getLoc()));
-    for (Operation *op : ops)
-      builder.clone(*op, within);
-    YieldOp::create(builder, fusion.getLoc(), within.lookup(result));
-    extra.name = FlatSymbolRefAttr::get(
-        kernel(part, SmallVector<int64_t>(read.size(), -1)));
-    part.erase();
-    yield->eraseOperand(number);
-    outputs.erase(outputs.begin() + number);
-    for (Operation *op : llvm::reverse(ops))
-      if (op->use_empty())
-        op->erase();
-    return extra;
-  }
-
-  /// Splits an epilogue fusion into the library call and kernels for the rest;
-  /// the first kernel takes the call's result as its first input.
-  void callWithEpilogue(FusionOp fusion, ArrayRef<Value> inputs,
-                        ValueRange results, Value scratch, int64_t flops,
-                        const Target &target, OpBuilder &builder) {
-    LibraryEpilogueAttr library = fusion.getLibraryAttr();
-    unsigned productResult = *fusion.getAnchorResult();
-    SmallVector<Value> outputs(results);
-    Extra extra = takeExtra(fusion, inputs, outputs);
-    Operation *anchor = fusion.getAnchor();
-    Block &body = fusion.getBody().front();
-    SmallVector<Value> operands, others;
-    for (Value operand : anchor->getOperands())
-      operands.push_back(inputs[cast<BlockArgument>(operand).getArgNumber()]);
-    CallDescriptor descriptor = describeCall(cast<LibraryCall>(anchor), target);
-    Value result = anchor->getResult(0);
-    result.replaceAllUsesWith(
-        body.insertArgument(0u, result.getType(), result.getLoc()));
-    anchor->remove();
-    anchor->dropAllReferences();
-    int64_t product =
-        llvm::find(outputs, results[productResult]) - outputs.begin();
-    SmallVector<int64_t> aliases = {product};
-    // The table: the matmul's result, inputs that the kernel reads, outputs,
-    // and the buffers of the extra kernel.
-    DenseMap<Value, int64_t> places;
-    for (unsigned i = 0, e = inputs.size(); i < e; ++i) {
-      if (body.getArgument(others.size() + 1).use_empty()) {
-        body.eraseArgument(others.size() + 1);
-        continue;
-      }
-      others.push_back(inputs[i]);
-      places[inputs[i]] = static_cast<int64_t>(others.size());
-    }
-    for (auto [i, output] : llvm::enumerate(outputs))
-      places[output] = 1 + static_cast<int64_t>(others.size() + i);
-    if (extra.output)
-      places[extra.output] =
-          1 + static_cast<int64_t>(others.size() + outputs.size() +
-                                   extra.inputs.size());
-    aliases.append(others.size(), -1);
-    FlatSymbolRefAttr finish;
-    if (!llvm::all_of(body.getTerminator()->getOperands(),
-                      llvm::IsaPred<BlockArgument>))
-      finish = FlatSymbolRefAttr::get(kernel(fusion, aliases));
-    createEpilogueCall(cast<LibraryCall>(anchor), descriptor, operands,
-                       {finish, others, outputs, extra.name, extra.inputs,
-                        extra.output, static_cast<unsigned>(product), flops,
-                        placeEpilogue(library, inputs, results, places)},
-                       scratch, builder);
-    anchor->destroy();
-  }
-
-  /// Returns `library` in terms of the call's table.
-  LibraryEpilogueAttr placeEpilogue(LibraryEpilogueAttr library,
-                                    ValueRange inputs, ValueRange results,
-                                    const DenseMap<Value, int64_t> &places) {
-    if (!library)
-      return {};
-    auto find = [&](std::optional<int64_t> number,
-                    ValueRange buffers) -> std::optional<int64_t> {
-      auto place = number ? places.find(buffers[*number]) : places.end();
-      return place == places.end() ? std::nullopt
-                                   : std::optional(place->second);
-    };
-    return LibraryEpilogueAttr::get(
-        &getContext(), library.getActivation(), find(library.getBias(), inputs),
-        find(library.getAddend(), inputs),
-        find(library.getAuxiliary(),
-             library.readsAuxiliary() ? inputs : results),
-        find(library.getResult(), results).value_or(-1),
-        find(library.getBiasGrad(), results), library.getSummed());
-  }
-
-  /// Returns the kernel of a fusion; equal fusions share one.
-  StringAttr kernel(FusionOp fusion, ArrayRef<int64_t> aliases) {
-    std::string key;
-    llvm::raw_string_ostream os(key);
-    os << stringifyFusionKind(fusion.getKind()) << " ";
-    llvm::interleaveComma(aliases, os);
-    llvm::interleaveComma(fusion.getBody().getArgumentTypes(), os);
-    OpPrintingFlags flags;
-    // Whatever the command line prints: no locations, and every constant.
-    flags.printGenericOpForm().useLocalScope().enableDebugInfo(false);
-    flags.elideLargeElementsAttrs(std::numeric_limits<int64_t>::max());
-    AsmState state(fusion, flags);
-    for (Operation &op : fusion.getBody().front())
-      op.print(os, state);
-    StringAttr &name = kernels[key];
-    if (name)
-      return name;
-
-    OpBuilder builder = OpBuilder::atBlockBegin(getOperation().getBody());
-    name =
-        builder.getStringAttr("kernel_" + std::to_string(kernels.size() - 1));
-    auto kernel = exec::KernelOp::create(
-        builder, fusion.getLoc(), name,
-        builder.getStringAttr(stringifyFusionKind(fusion.getKind())),
-        builder.getDenseI64ArrayAttr(aliases));
-    kernel.getBody().takeBody(fusion.getBody());
-    ++numKernels;
-    return name;
-  }
-
+  std::shared_ptr<const Target> target;
   std::optional<StatePlaces> states;
   int64_t firstGather = 0;
   /// The shards of the current function.
   Shards shards;
   DenseMap<Value, int64_t> bucketNumbers;
-  llvm::StringMap<StringAttr> kernels;
+  std::optional<StepKernels> kernels;
 };
 
 } // namespace

@@ -22,6 +22,8 @@
 
 #include <cmath>
 
+#include <numeric>
+
 namespace ingot {
 #define GEN_PASS_DEF_REMATERIALIZE
 #include "passes/schedule/Passes.h.inc"
@@ -105,9 +107,10 @@ struct Rematerialize : ingot::impl::RematerializeBase<Rematerialize> {
     StatePlaces states(getOperation());
     target = Target::of(getOperation());
     auto functions = llvm::to_vector(getOperation().getOps<func::FuncOp>());
+    int64_t payloads = countPayloads(functions);
     for (func::FuncOp func : functions)
       if (!func.isDeclaration() && Signature(func).findResult("loss")) {
-        fixedBytes = states.getBytes() + states.shardBytes +
+        fixedBytes = states.getBytes() + states.shardBytes + payloads +
                      getStagingBytes(Signature(func), *target);
         budget = findBudget(func);
         if (failed(fit(func)))
@@ -116,6 +119,24 @@ struct Rematerialize : ingot::impl::RematerializeBase<Rematerialize> {
   }
 
 private:
+  /// What exchanges need beside the arena on one rank. Functions have the
+  /// memory of their exchanges in common, in order.
+  int64_t countPayloads(ArrayRef<func::FuncOp> functions) const {
+    SmallVector<int64_t> largest;
+    for (func::FuncOp func : functions) {
+      size_t place = 0;
+      func.walk([&](Operation *op) {
+        int64_t bytes = target->getBytesOfRank(op);
+        if (bytes == 0)
+          return;
+        largest.resize(std::max(largest.size(), place + 1), 0);
+        largest[place] = std::max(largest[place], bytes);
+        ++place;
+      });
+    }
+    return std::accumulate(largest.begin(), largest.end(), int64_t(0));
+  }
+
   LogicalResult readOptions() {
     auto parsedNames = RematNames::parse("remat", *remat);
     if (!parsedNames)
@@ -215,7 +236,7 @@ private:
     for (auto [i, node] : llvm::enumerate(nodes)) {
       stepSeconds += estimateCost(node.op, machine).seconds;
       if (i > *cut || node.writesState || !isPure(node.op) ||
-          isa<BucketEnd>(node.op))
+          isa<BucketEnd, RepeatOp>(node.op))
         continue;
       for (unsigned buffer : node.writes) {
         recipes[buffer] = findRecipe(graph, buffer, *cut, machine);

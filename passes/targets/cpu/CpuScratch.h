@@ -9,16 +9,13 @@
 #define INGOT_PASSES_TARGETS_CPU_CPUSCRATCH_H
 
 #include "dialects/ingot/target/Machine.h"
-#include "runtime/abi/Scratch.h"
+#include "runtime/abi/ConvolutionScratch.h"
 
 namespace ingot {
 
 inline abi::ScratchMachine getScratchMachine(const Machine &machine) {
   abi::ScratchMachine scratch;
   scratch.threads = static_cast<int64_t>(machine.threads);
-  scratch.multipliesBf16 = machine.multipliesBf16 != 0;
-  scratch.multipliesF16 = machine.multipliesF16 != 0;
-  scratch.packsHalves = machine.packsHalves != 0;
   scratch.tilesHalves = machine.tilesHalves != 0;
   scratch.tilesF32 = machine.tilesF32 != 0;
   return scratch;

@@ -2,6 +2,7 @@
 
 #include "passes/targets/cpu/CpuTarget.h"
 
+#include "dialects/exec/Exec.h"
 #include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/ir/CallDescriptor.h"
 #include "dialects/ingot/ir/Dialect.h"
@@ -69,8 +70,6 @@ Machine CpuTarget::describeMachine(ArrayRef<std::string> features,
   machine.vectorF64 = 10e9 * scale;
   machine.matmulF64 = machine.convolutionF64 = 1.5e9 * scale;
   machine.multipliesBf16 = has("avx512bf16");
-  machine.multipliesF16 = has("avx512fp16");
-  machine.packsHalves = 1;
   bool hasTiles =
       has("avx512bw") && has("avx512vl") && has("amx-tile") && has("amx-bf16");
   machine.tilesHalves = machine.tilesF32 = hasTiles;
@@ -78,23 +77,14 @@ Machine CpuTarget::describeMachine(ArrayRef<std::string> features,
     machine.attentionBf16 = machine.attentionF16 = 1.2 * multiplyAdds;
   machine.matmulF32 = (hasTiles ? 1.6 : 1) * multiplyAdds;
   // 16-bit elements are converted where the CPU cannot multiply them: those of
-  // matmuls while they are packed, those of convolutions in memory, and without
-  // Winograd's algorithm.
-  constexpr double converted = 0.35;
+  // matmuls and convolutions as they are read, for Winograd's algorithm before.
   machine.matmulBf16 = (hasTiles                 ? 6
                         : machine.multipliesBf16 ? 2
                                                  : 1) *
                        multiplyAdds;
-  machine.convolutionBf16 = (hasTiles                 ? 10
-                             : machine.multipliesBf16 ? 2
-                                                      : converted) *
-                            machine.convolutionF32;
-  machine.matmulF16 = (hasTiles                ? 2.3
-                       : machine.multipliesF16 ? 2
-                                               : 1) *
-                      multiplyAdds;
-  machine.convolutionF16 =
-      (machine.multipliesF16 ? 2 : converted) * machine.convolutionF32;
+  machine.convolutionBf16 = (hasTiles ? 10 : 1) * machine.convolutionF32;
+  machine.matmulF16 = (hasTiles ? 2.3 : 1) * multiplyAdds;
+  machine.convolutionF16 = (hasTiles ? 2 : 1) * machine.convolutionF32;
   machine.memoryBandwidth = std::min(8e9 * threads, 100e9);
   machine.cacheBandwidth = 40e9 * threads;
   machine.cacheBytes = 1048576.0 * threads;
@@ -103,6 +93,9 @@ Machine CpuTarget::describeMachine(ArrayRef<std::string> features,
 
 static LibrarySupport describeSupport(const ingot_matmul_desc &desc, StringRef,
                                       const abi::ScratchMachine &machine) {
+  for (int32_t type : {desc.a_type, desc.b_type})
+    if (type == INGOT_F8E4M3 || type == INGOT_F8E5M2)
+      return {"CPUs do not multiply 8-bit floats"};
   return {"", abi::getScratchBytes(desc, machine), getMath(desc, machine)};
 }
 
@@ -142,8 +135,22 @@ LibrarySupport CpuTarget::getSupport(LibraryCall call, const Machine &machine) {
   return support;
 }
 
+std::vector<std::string> CpuTarget::findOptionalParts(ModuleOp placed) const {
+  abi::ScratchMachine units;
+  units.tilesHalves = describeMachine(getHost().features, 1).tilesHalves != 0;
+  bool calls = false;
+  placed.walk([&](exec::CallOp call) {
+    const CallDescriptor &descriptor = call.getDesc().getDescriptor();
+    calls |= descriptor.is<ingot_conv_desc>() &&
+             isVendors(descriptor.get<ingot_conv_desc>(), units);
+  });
+  if (!calls)
+    return {};
+  return {"ingot_vendor_convolve"};
+}
+
 bool CpuTarget::prefersChannelsLast(LibraryCall call) const {
-  // The library keeps a vector of channels for each position. With few
+  // Kernels keep a vector of channels for each position. With few
   // channels, the vector is not filled; f64 is computed by simple loops.
   constexpr int64_t vector = 16;
   CallDescriptor descriptor = CallDescriptor::of(call);

@@ -31,6 +31,8 @@ public:
                                 const HostProcessor &host);
 
   Machine describeMachine() const override;
+  std::vector<std::string>
+  findOptionalParts(mlir::ModuleOp placed) const override;
   LibrarySupport getSupport(LibraryCall call) const override {
     return getSupport(call, machine);
   }

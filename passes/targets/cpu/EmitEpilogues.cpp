@@ -8,6 +8,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "passes/codegen/ElementEmitter.h"
+#include "passes/codegen/RowSchedule.h"
 #include "passes/targets/cpu/KernelFunction.h"
 
 using namespace mlir;

@@ -48,13 +48,3 @@ void KernelFunction::finishFunction() {
   builder.setInsertionPointToEnd(&function.getBody().front());
   func::ReturnOp::create(builder, loc);
 }
-
-SmallVector<Value> codegen::indexInRow(const ScalarEmitter &e,
-                                       const RowSpace &space, Value tensor,
-                                       Value row, Value column) {
-  ArrayRef<int64_t> shape = tensorType(tensor).getShape();
-  size_t split = *space.split(shape);
-  SmallVector<Value> index = e.delinearize(row, shape.take_front(split));
-  llvm::append_range(index, e.delinearize(column, shape.drop_front(split)));
-  return index;
-}

@@ -60,12 +60,6 @@ protected:
   mlir::Value begin, end, begin2, end2;
 };
 
-/// Returns the index, in a tensor of the space's rows, of an element of a row.
-llvm::SmallVector<mlir::Value> indexInRow(const ScalarEmitter &e,
-                                          const RowSpace &space,
-                                          mlir::Value tensor, mlir::Value row,
-                                          mlir::Value column);
-
 /// Emits the function of a `row` kernel.
 Extent emitRows(exec::KernelOp kernel);
 

@@ -52,13 +52,13 @@ def EmitCpuKernels : Pass<"ingot-emit-cpu-kernels", "::mlir::ModuleOp"> {
 def PrefetchStreams : Pass<"ingot-prefetch-streams", "::mlir::func::FuncOp"> {
   let summary = "inserts software prefetch into loops that stream from memory";
   let description = [{
-    Innermost loops are split into pieces, each of which prefetches the cache lines of the next piece, for every
-    buffer that is accessed with unit stride; a loop shorter than a piece prefetches the lines of later iterations of
-    the loop around it. The pass does not apply to kernels over few bytes, which stay in the caches, to loops over
-    more than three buffers, which keep memory busy by themselves, to processors that prefetch as well by themselves
-    (AMD's Zen), and to functions that contain prefetches already, such as epilogues, whose next row is not
-    contiguous. Values do not change, except for the order in which a sum
-    over a row is accumulated.
+    Innermost loops are split into pieces, each of which prefetches the cache lines of the next piece, for every buffer
+    that is accessed with unit stride; a loop shorter than a piece prefetches the lines of later iterations of the loop
+    around it. The pass does not apply to kernels over few bytes, which stay in the caches, to loops over more than
+    three buffers, which keep memory busy by themselves, and to functions that contain prefetches already, such as
+    epilogues, whose next row is not contiguous. On processors that prefetch as well by themselves (AMD's Zen) it
+    applies only to a loop over a row that a loop before it has read: that loop leaves memory idle. Values do not
+    change, except for the order in which a sum over a row is accumulated.
 
     Before:
     ```mlir

@@ -78,6 +78,8 @@ struct Stream {
   Value buffer, index;
   /// The distance from an element to the one that is prefetched with it.
   int64_t distance;
+  /// Whether the loop reads a row that a loop before it has read.
+  bool isAgain;
 
   bool operator==(const Stream &other) const {
     return buffer == other.buffer && index == other.index;
@@ -108,7 +110,12 @@ struct PrefetchStreams : ingot::impl::PrefetchStreamsBase<PrefetchStreams> {
       if (streams.empty())
         continue;
       auto options = ingot::remarkOptions(getArgument(), "Prefetch");
-      if (streams.size() > static_cast<size_t>(mostStreams)) {
+      // A loop that reads from the cache leaves memory idle, which no processor
+      // uses for the next row by itself.
+      if (mostStreams == 0 &&
+          llvm::any_of(streams, [](Stream s) { return s.isAgain; }))
+        llvm::erase_if(streams, [](Stream s) { return !s.isAgain; });
+      else if (streams.size() > static_cast<size_t>(mostStreams)) {
         remark::missed(loop.getLoc(), options)
             << remark::reason(
                    mostStreams > 0
@@ -136,11 +143,12 @@ private:
           bytesOf(cast<MemRefType>(buffer.getType())) < leastBytes / 16 ||
           findStride(index.front(), loop) != 1)
         return;
+      Stream stream = {buffer, index.front(), 0, false};
       std::optional<int64_t> distance =
-          findDistance(buffer, index.front(), loop);
+          findDistance(buffer, index.front(), loop, stream.isAgain);
       if (!distance)
         return;
-      Stream stream = {buffer, index.front(), *distance};
+      stream.distance = *distance;
       if (!llvm::is_contained(streams, stream))
         streams.push_back(stream);
     };
@@ -154,16 +162,19 @@ private:
 
   /// Returns the prefetch distance, about a piece: in the loop, or in later
   /// iterations of the loop around a short loop. Where these are apart, the
-  /// processor stops at the end of each by itself: two pieces.
+  /// processor stops at the end of each by itself: two pieces. `isAgain`
+  /// becomes true for the next row.
   std::optional<int64_t> findDistance(Value buffer, Value index,
-                                      scf::ForOp loop) {
+                                      scf::ForOp loop, bool &isAgain) {
     std::optional<int64_t> length = findLength(loop);
     auto around = loop->getParentOfType<scf::ForOp>();
     if (!length || !around)
       return piece;
     std::optional<int64_t> stride = findStride(index, around);
-    if (stride && isReadBefore(buffer, *stride, loop, around))
+    if (stride && isReadBefore(buffer, *stride, loop, around)) {
+      isAgain = true;
       return *stride;
+    }
     if (*length > piece)
       return piece;
     if (!stride || *length <= 0)

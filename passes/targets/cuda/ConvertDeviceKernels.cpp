@@ -8,9 +8,11 @@
 #include "mlir/Conversion/GPUCommon/GPUCommonPass.h"
 #include "mlir/Conversion/GPUToNVVM/GPUToNVVMPass.h"
 #include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
+#include "mlir/Conversion/LLVMCommon/Pattern.h"
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
 #include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
+#include "mlir/Conversion/NVVMToLLVM/NVVMToLLVM.h"
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
 #include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
@@ -21,6 +23,7 @@
 #include "mlir/Transforms/DialectConversion.h"
 #include "passes/codegen/Booleans.h"
 #include "passes/targets/cuda/Passes.h"
+#include "passes/targets/cuda/matmul/DeviceMatmul.h"
 #include "runtime/abi/Abi.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -77,6 +80,31 @@ void addMath(const LLVMTypeConverter &types, RewritePatternSet &patterns) {
   addMath(patterns, exact, /*instructions=*/true);
 }
 
+/// Rounds by an instruction, which takes a pair of numbers and saturates.
+struct RoundToFloat8 : ConvertOpToLLVMPattern<arith::TruncFOp> {
+  RoundToFloat8(const LLVMTypeConverter &types)
+      : ConvertOpToLLVMPattern(types, /*benefit=*/2) {}
+
+  LogicalResult
+  matchAndRewrite(arith::TruncFOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Type to = op.getType();
+    if (!isa<Float8E4M3FNType, Float8E5M2Type>(to) ||
+        !op.getIn().getType().isF32())
+      return failure();
+    Location loc = op.getLoc();
+    Value zero = LLVM::ConstantOp::create(rewriter, loc, rewriter.getF32Type(),
+                                          rewriter.getF32FloatAttr(0));
+    // The second number becomes the lower byte.
+    Value pair = NVVM::ConvertF32x2ToF8x2Op::create(
+        rewriter, loc, rewriter.getI16Type(), zero, adaptor.getIn(),
+        NVVM::FPRoundingMode::RN, NVVM::SaturationMode::SATFINITE,
+        /*relu=*/false, to);
+    rewriter.replaceOpWithNewOp<LLVM::TruncOp>(op, rewriter.getI8Type(), pair);
+    return success();
+  }
+};
+
 struct ConvertDeviceKernels
     : ingot::impl::ConvertDeviceKernelsBase<ConvertDeviceKernels> {
   void runOnOperation() override {
@@ -90,14 +118,34 @@ struct ConvertDeviceKernels
     codegen::widenBooleans(getOperation());
     // The alignment that the arena guarantees, for accesses of 16 bytes.
     OpBuilder builder(&getContext());
-    for (auto function : getOperation().getOps<LLVM::LLVMFuncOp>())
+    for (auto function : getOperation().getOps<LLVM::LLVMFuncOp>()) {
       for (unsigned i = 0; i < function.getNumArguments(); ++i)
         if (isa<LLVM::LLVMPointerType>(function.getArgumentTypes()[i]))
           function.setArgAttr(i, LLVM::LLVMDialect::getAlignAttrName(),
                               builder.getI64IntegerAttr(INGOT_ALIGNMENT));
+      passTensorMaps(function);
+    }
   }
 
 private:
+  /// Tensor maps are parameters themselves, and not pointers.
+  static void passTensorMaps(LLVM::LLVMFuncOp function) {
+    auto maps = dyn_cast_or_null<IntegerAttr>(
+        function->removeAttr(codegen::kTensorMapsAttr));
+    OpBuilder builder(function.getContext());
+    auto type =
+        LLVM::LLVMArrayType::get(builder.getI8Type(), codegen::kTensorMapBytes);
+    for (unsigned i = 0; maps && i < maps.getInt(); ++i) {
+      function.setArgAttr(i, LLVM::LLVMDialect::getByValAttrName(),
+                          TypeAttr::get(type));
+      function.setArgAttr(
+          i, LLVM::LLVMDialect::getAlignAttrName(),
+          builder.getI64IntegerAttr(codegen::kTensorMapAlignment));
+      function.setArgAttr(i, NVVM::NVVMDialect::getGridConstantAttrName(),
+                          builder.getUnitAttr());
+    }
+  }
+
   /// Whether 32 bits are enough: a loop adds a step of up to 2^24 to an index
   /// before it compares.
   static bool hasSmallBuffers(gpu::GPUFuncOp function) {
@@ -125,8 +173,12 @@ private:
     // It would have libdevice called for these as well.
     target.addLegalOp<LLVM::CopySignOp, LLVM::FAbsOp, LLVM::FCeilOp,
                       LLVM::FFloorOp, LLVM::RoundEvenOp, LLVM::SqrtOp>();
+    // Its instruction has no intrinsic function.
+    target.addIllegalOp<NVVM::WgmmaMmaAsyncOp>();
     RewritePatternSet patterns(context);
+    populateNVVMToLLVMConversionPatterns(patterns);
     addMath(types, patterns);
+    patterns.add<RoundToFloat8>(types);
     populateSCFToControlFlowConversionPatterns(patterns);
     arith::populateArithToLLVMConversionPatterns(types, patterns);
     populateMathToLLVMConversionPatterns(types, patterns,

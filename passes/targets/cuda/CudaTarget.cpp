@@ -2,18 +2,21 @@
 
 #include "passes/targets/cuda/CudaTarget.h"
 
+#include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/ir/CallDescriptor.h"
 #include "dialects/ingot/ir/Dialect.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "passes/codegen/ElementEmitter.h"
+#include "passes/cost/gpu/GpuModel.h"
 #include "passes/targets/cuda/DeviceCode.h"
 #include "passes/targets/cuda/LibraryScratch.h"
 #include "passes/targets/cuda/Passes.h"
 #include "passes/targets/cuda/epilogues/LibraryEpilogue.h"
 #include "passes/targets/cuda/kernels/DeviceMessages.h"
 #include "passes/targets/cuda/kernels/ReductionSplit.h"
+#include "passes/targets/cuda/matmul/MatmulPlan.h"
 #include "passes/targets/host/Object.h"
 #include "passes/targets/host/ScalarPasses.h"
 
@@ -36,6 +39,20 @@ void ingot::registerCudaTarget() {
 
 StringRef CudaTarget::getArch() const {
   return spec.arch.empty() ? StringRef("sm_90") : StringRef(spec.arch);
+}
+
+unsigned CudaTarget::getCapability() const {
+  unsigned number = 0;
+  getArch().drop_front(StringRef("sm_").size()).consumeInteger(10, number);
+  return number;
+}
+
+/// The first compute capability, times ten, with 8-bit floats.
+static constexpr unsigned kFirstOfFloat8 = 89;
+static constexpr unsigned kHopper = 90, kBlackwell = 100, kSmallBlackwell = 120;
+
+CudaTarget::Instructions CudaTarget::getInstructions() const {
+  return {/*math=*/true, /*float8=*/getCapability() >= kFirstOfFloat8};
 }
 
 llvm::json::Object CudaTarget::describe() const {
@@ -68,12 +85,10 @@ StringRef CudaTarget::findMachine(StringRef name) const {
 
 Machine CudaTarget::describeMachine() const {
   // The GPU of the architecture that training uses most.
-  unsigned number = 0;
-  getArch().drop_front(StringRef("sm_").size()).consumeInteger(10, number);
-  constexpr unsigned hopper = 90, blackwell = 100;
-  StringRef name = number < hopper      ? "a100"
-                   : number < blackwell ? "h100"
-                                        : "b200";
+  unsigned capability = getCapability();
+  StringRef name = capability < kHopper      ? "a100"
+                   : capability < kBlackwell ? "h100"
+                                             : "b200";
   Machine machine;
   llvm::cantFail(machine.readJson(findMachine(name)));
   return machine;
@@ -183,23 +198,46 @@ LibrarySupport CudaTarget::getSupport(LibraryCall call) const {
   return support;
 }
 
+/// Attentions of one shape share the memory that their algorithm needs beside
+/// the planned one.
+bool CudaTarget::canRunBeside(Operation *op) const {
+  auto call = dyn_cast<LibraryCall>(op);
+  return !call || !call.getEntry().starts_with("ingot_attention");
+}
+
+/// Returns the memory that the start of a compressed exchange needs; none for
+/// other calls.
+static std::optional<codegen::MessageBuffers> getMessages(LibraryCall call) {
+  std::optional<codegen::MessageBuffers> buffers;
+  CallDescriptor::of(call).match<ingot_bucket_desc>([&](const auto &desc) {
+    if (desc.compression != INGOT_UNCOMPRESSED &&
+        abi::findEntry(call.getEntry())->phase == abi::Phase::Start)
+      buffers = codegen::MessageBuffers::of(
+          call->getContext(), desc.compression, desc.elements, desc.k);
+  });
+  return buffers;
+}
+
+int64_t CudaTarget::getBytesOfRank(Operation *op) const {
+  auto call = dyn_cast<LibraryCall>(op);
+  std::optional<codegen::MessageBuffers> buffers;
+  if (call)
+    buffers = getMessages(call);
+  return buffers ? byteSize(buffers->message) : 0;
+}
+
 /// Returns what kernels that replace a call work in.
 static int64_t countCallScratch(LibraryCall call, int64_t threads) {
   MLIRContext *context = call->getContext();
   CallDescriptor descriptor = CallDescriptor::of(call);
   int64_t bytes = 0;
   // Kernels encode what a bucket sends, and add up squares.
-  descriptor.match<ingot_bucket_desc>([&](const ingot_bucket_desc &desc) {
-    if (desc.compression == INGOT_UNCOMPRESSED ||
-        abi::findEntry(call.getEntry())->phase != abi::Phase::Start)
-      return;
-    auto buffers = codegen::MessageBuffers::of(context, desc.compression,
-                                               desc.elements, desc.k);
-    SmallVector<MemRefType> types = {buffers.message};
-    if (buffers.counts)
-      types.push_back(buffers.counts);
+  if (auto buffers = getMessages(call)) {
+    SmallVector<MemRefType> types = {buffers->message};
+    if (buffers->counts)
+      types.push_back(buffers->counts);
     bytes = codegen::countAlignedBytes(types);
-  });
+  }
   descriptor.match<ingot_shard_desc>([&](const ingot_shard_desc &desc) {
     bytes = codegen::countAlignedBytes(
         codegen::ReductionSplit::ofAll(desc.elements, Float64Type::get(context),
@@ -218,6 +256,9 @@ int64_t CudaTarget::getScratchBytes(Operation *op) const {
   auto fusion = dyn_cast<FusionOp>(op);
   if (!fusion)
     return library;
+  // A generated matmul works in registers and shared memory.
+  if (fusion.getKind() == FusionKind::Epilogue && !fusion.getLibraryAttr())
+    return 0;
   auto count = [&](const ReductionSpace &space, TypeRange inputs) {
     SmallVector<Type> buffers = llvm::map_to_vector(inputs, [](Type type) {
       return Type(flatType(cast<RankedTensorType>(type)));
@@ -251,6 +292,27 @@ bool CudaTarget::prefersChannelsLast(LibraryCall call) const {
     return false;
   auto desc = descriptor.get<ingot_conv_desc>();
   return !desc.channels_last && isOnTensorCores(desc.type, spec.math);
+}
+
+// cuBLAS 13, "Narrow Precision Data Types Usage" and "cublasLtMatmul()".
+llvm::Expected<std::optional<Float8Matmuls>>
+CudaTarget::getFloat8Matmuls(ScaleLayout layout) const {
+  unsigned capability = getCapability();
+  auto refuse = [&](StringRef why) {
+    return llvm::createStringError(getArch() + " " + why);
+  };
+  if (capability < kFirstOfFloat8)
+    return refuse("has no 8-bit floats, which sm_89 was the first to have");
+  if (layout == ScaleLayout::Runs && capability != kHopper)
+    return refuse("has no matmuls with scales of 128 elements, which sm_90 "
+                  "alone has");
+  if (layout == ScaleLayout::Tiles && capability < kBlackwell)
+    return refuse("has no matmuls with scales of 32 elements, which sm_100 was "
+                  "the first to have");
+  Float8Matmuls matmuls;
+  matmuls.sumsLastDim =
+      capability < kBlackwell || capability >= kSmallBlackwell;
+  return matmuls;
 }
 
 RowAlignment CudaTarget::getRowAlignment(Type element) const {
@@ -291,6 +353,50 @@ const EpilogueLibrary *CudaTarget::getEpilogueLibrary() const {
   return &library;
 }
 
+MatmulKernel CudaTarget::describeMatmulKernel(LibraryCall call,
+                                              int64_t readBytes,
+                                              int64_t writtenBytes) const {
+  using namespace gpu_model;
+  CallDescriptor descriptor = CallDescriptor::of(call);
+  if (!descriptor.is<ingot_matmul_desc>())
+    return {"it is not a matmul"};
+  auto desc = descriptor.get<ingot_matmul_desc>();
+  StringRef reason = codegen::MatmulPlan::refuse(desc, getArch());
+  if (reason.empty() && machine.generatedMatmulShare == 0)
+    reason = "the machine's profile has no rate for generated matmuls";
+  if (!reason.empty())
+    return {reason.str()};
+  GpuModel model(machine);
+  auto plan = codegen::MatmulPlan::choose(desc, machine);
+  Matmul matmul = {static_cast<double>(desc.batch), static_cast<double>(desc.m),
+                   static_cast<double>(desc.n), static_cast<double>(desc.k),
+                   desc.a_type};
+  auto bytesOf = [](Value value) {
+    return static_cast<double>(byteSize(tensorType(value)));
+  };
+  double operands = bytesOf(call->getOperand(0)) + bytesOf(call->getOperand(1));
+  double product = bytesOf(call->getResult(0));
+  bool hasEpilogue = writtenBytes != 0;
+  double others =
+      hasEpilogue ? static_cast<double>(readBytes + writtenBytes) : product;
+  MatmulKernel kernel;
+  kernel.seconds = model
+                       .getGeneratedMatmul(matmul, plan.tileM, plan.tileN,
+                                           Traffic::ofMemory(operands),
+                                           Traffic::ofMemory(others))
+                       .seconds;
+  kernel.librarySeconds =
+      model.getMatmul(matmul, Traffic::ofMemory(operands + product)).seconds;
+  if (!hasEpilogue)
+    return kernel;
+  // Half of the cache still has the product when the kernel reads it.
+  double missed = std::max(0.0, product - machine.cacheBytes / 2);
+  kernel.librarySeconds +=
+      model.getKernel(KernelWork(), {others + missed, others + product})
+          .seconds;
+  return kernel;
+}
+
 // cublasLtMatmul() requires it of workspaces ("must be 256B aligned"), and its
 // heuristics expect it of matrices.
 int64_t CudaTarget::getAlignment() const { return 256; }
@@ -320,17 +426,18 @@ void CudaTarget::addLegalization(OpPassManager &functions,
 }
 
 void CudaTarget::addDeviceFunctions(OpPassManager &manager,
-                                    bool hasInstructions) {
+                                    const Instructions &instructions) {
   manager.addPass(createEmitCudaKernels());
   ExpandMathOptions units;
-  units.roundBf16 = units.approximateExp = hasInstructions;
+  units.roundBf16 = units.approximateExp = instructions.math;
+  units.roundFloat8 = instructions.float8;
   // Functions are polynomials at every level: there is no C library on a GPU.
   addScalarPasses(manager.nest<gpu::GPUModuleOp>().nest<gpu::GPUFuncOp>(),
                   /*level=*/2, units);
 }
 
 void CudaTarget::addKernelPipeline(OpPassManager &manager, unsigned) const {
-  addDeviceFunctions(manager, /*hasInstructions=*/true);
+  addDeviceFunctions(manager, getInstructions());
   manager.addNestedPass<gpu::GPUModuleOp>(createConvertDeviceKernels());
 }
 
@@ -343,9 +450,10 @@ llvm::Expected<DeviceCode> CudaTarget::emitDeviceCode(ModuleOp module) const {
 }
 
 void ingot::registerCudaPipelines() {
-  PassPipelineRegistration<>(
-      "ingot-cuda-kernels", "from placed steps to GPU functions for CUDA",
-      [](OpPassManager &manager) {
-        CudaTarget::addDeviceFunctions(manager, /*hasInstructions=*/true);
-      });
+  PassPipelineRegistration<>("ingot-cuda-kernels",
+                             "from placed steps to GPU functions for CUDA",
+                             [](OpPassManager &manager) {
+                               CudaTarget::addDeviceFunctions(
+                                   manager, {/*math=*/true, /*float8=*/true});
+                             });
 }

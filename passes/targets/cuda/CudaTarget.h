@@ -27,17 +27,24 @@ public:
   std::string refuseAttention(const AttentionQuery &query) const override;
   bool prefersChannelsLast(LibraryCall call) const override;
   bool permutesFilters() const override { return true; }
+  llvm::Expected<std::optional<Float8Matmuls>>
+  getFloat8Matmuls(ScaleLayout layout) const override;
   RowAlignment getRowAlignment(mlir::Type element) const override;
   LossChunks getLossChunks(mlir::Type element) const override;
   const EpilogueLibrary *getEpilogueLibrary() const override;
+  MatmulKernel describeMatmulKernel(LibraryCall call, int64_t readBytes,
+                                    int64_t writtenBytes) const override;
   bool splitsReductions() const override { return true; }
+  bool repeatsColumns() const override { return true; }
   int64_t getStagingBlocks() const override;
+  int64_t getStreams() const override { return 2; }
+  bool canRunBeside(mlir::Operation *op) const override;
   void addLegalization(mlir::OpPassManager &functions, LegalizationPoint point,
                        const LegalizationOptions &options) const override;
   void addKernelPipeline(mlir::OpPassManager &manager,
                          unsigned level) const override;
   void addDevicePipeline(mlir::OpPassManager &manager) const override {
-    addDeviceFunctions(manager, /*hasInstructions=*/true);
+    addDeviceFunctions(manager, getInstructions());
   }
   llvm::Expected<DeviceCode>
   emitDeviceCode(mlir::ModuleOp module) const override;
@@ -46,17 +53,27 @@ public:
   llvm::json::Object describe() const override;
 
   int64_t getScratchBytes(mlir::Operation *op) const override;
+  int64_t getBytesOfRank(mlir::Operation *op) const override;
   int64_t getAlignment() const override;
-  /// Adds the passes from placed steps to GPU functions in a `gpu.module`;
-  /// with `hasInstructions` they use those that only GPUs have.
+  /// What only GPUs have instructions for.
+  struct Instructions {
+    /// Rounding to bf16, and the approximation of 2^x.
+    bool math = false;
+    /// Rounding to 8-bit floats.
+    bool float8 = false;
+  };
+  /// Adds the passes from placed steps to GPU functions in a `gpu.module`.
   static void addDeviceFunctions(mlir::OpPassManager &manager,
-                                 bool hasInstructions);
+                                 const Instructions &instructions);
 
 protected:
   using Target::Target;
 
 private:
   llvm::StringRef getArch() const;
+  /// Returns the compute capability, times ten.
+  unsigned getCapability() const;
+  Instructions getInstructions() const;
 };
 
 /// Registers the kind `cuda`.

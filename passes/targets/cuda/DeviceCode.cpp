@@ -90,9 +90,10 @@ createMachine(StringRef arch) {
   // As on the CPU, results do not depend on fusion: operations are not
   // contracted.
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
-  // The PTX version of CUDA 12, unless the architecture needs a newer one.
-  constexpr unsigned lastOfPtx80 = 90;
-  StringRef features = getCapability(arch) <= lastOfPtx80 ? "+ptx80" : "";
+  // The PTX version of CUDA 12.1, the first with conversions to 8-bit floats on
+  // all GPUs that have them, unless the architecture needs a newer one.
+  constexpr unsigned lastOfPtx81 = 90;
+  StringRef features = getCapability(arch) <= lastOfPtx81 ? "+ptx81" : "";
   return std::unique_ptr<llvm::TargetMachine>((*target)->createTargetMachine(
       deviceTriple(), arch, features, options, std::nullopt, std::nullopt,
       llvm::CodeGenOptLevel::Aggressive));
@@ -101,6 +102,29 @@ createMachine(StringRef arch) {
 //===----------------------------------------------------------------------===//
 // Tools of the CUDA toolkit
 //===----------------------------------------------------------------------===//
+
+/// Adds the folders of a folder whose names begin so, in order.
+static void listFolders(const Twine &folder, StringRef prefix,
+                        SmallVectorImpl<std::string> &found) {
+  std::error_code error;
+  size_t first = found.size();
+  for (llvm::sys::fs::directory_iterator at(folder, error), end;
+       at != end && !error; at.increment(error))
+    if (llvm::sys::path::filename(at->path()).starts_with(prefix))
+      found.push_back(at->path());
+  llvm::sort(found.begin() + static_cast<ptrdiff_t>(first), found.end());
+}
+
+/// Adds the parts of the toolkit that are packages of a Python (such as
+/// nvidia-cuda-nvcc): each has its own `bin` and `nvvm`.
+static void addPythonPackages(StringRef prefix,
+                              SmallVectorImpl<std::string> &directories) {
+  SmallVector<std::string> versions;
+  listFolders(prefix + "/lib", "python3", versions);
+  for (const std::string &version : versions)
+    for (const char *packages : {"site-packages", "dist-packages"})
+      listFolders(version + "/" + packages + "/nvidia", "", directories);
+}
 
 /// Returns the locations of the CUDA toolkit, in the order of preference.
 static SmallVector<std::string> toolkitDirectories() {
@@ -112,7 +136,19 @@ static SmallVector<std::string> toolkitDirectories() {
     directories.push_back(
         llvm::sys::path::parent_path(llvm::sys::path::parent_path(*found))
             .str());
+  // What the user has chosen comes before what the machine has.
+  for (const char *variable : {"VIRTUAL_ENV", "CONDA_PREFIX"})
+    if (const char *value = std::getenv(variable))
+      addPythonPackages(value, directories);
   directories.push_back("/usr/local/cuda");
+  for (const char *name : {"python3", "python"})
+    if (auto found = llvm::sys::findProgramByName(name))
+      addPythonPackages(
+          llvm::sys::path::parent_path(llvm::sys::path::parent_path(*found)),
+          directories);
+  addPythonPackages("/usr/local", directories);
+  if (const char *home = std::getenv("HOME"))
+    addPythonPackages((Twine(home) + "/.local").str(), directories);
   return directories;
 }
 
@@ -137,7 +173,8 @@ static llvm::Error linkLibdevice(llvm::Module &module) {
   if (path.empty())
     return llvm::createStringError(
         "the model needs functions of libdevice.10.bc, which is part of the "
-        "CUDA toolkit: none in CUDA_HOME, beside ptxas or in /usr/local/cuda");
+        "CUDA toolkit: none in CUDA_HOME, beside ptxas, in /usr/local/cuda or "
+        "among Python's packages (pip install nvidia-cuda-nvcc)");
   llvm::SMDiagnostic diagnostic;
   std::unique_ptr<llvm::Module> library =
       llvm::parseIRFile(path, diagnostic, module.getContext());

@@ -8,12 +8,14 @@
 #include "dialects/ingot/target/Target.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "passes/targets/cuda/MessageExchange.h"
 #include "passes/targets/cuda/Passes.h"
 #include "passes/targets/cuda/kernels/DeviceKernel.h"
+#include "passes/targets/cuda/matmul/DeviceMatmul.h"
 #include "runtime/abi/Abi.h"
 
 #include <numeric>
@@ -45,11 +47,28 @@ struct EmitCudaKernels : ingot::impl::EmitCudaKernelsBase<EmitCudaKernels> {
     for (exec::CallOp call : findAll<exec::CallOp>(module))
       if (call.getEntry() == "ingot_shard_square_sum")
         generateSum(call);
+    // Those of generated matmuls are parts of these.
+    llvm::DenseMap<StringAttr, exec::KernelOp> epilogues;
+    llvm::DenseSet<StringAttr> launched;
+    module.walk([&](Operation *op) {
+      if (auto launch = dyn_cast<exec::LaunchOp>(op))
+        launched.insert(launch.getKernelAttr().getAttr());
+      if (auto product = dyn_cast<exec::MatmulEpilogueOp>(op))
+        for (FlatSymbolRefAttr name :
+             {product.getKernelAttr(), product.getExtraAttr()})
+          if (name && !isGenerated(product))
+            launched.insert(name.getAttr());
+    });
     llvm::DenseMap<StringAttr, int64_t> units = findRangeUnits(module);
     llvm::DenseMap<StringAttr, DeviceKernel> kernels;
     for (auto kernel :
          llvm::make_early_inc_range(module.getOps<exec::KernelOp>())) {
       StringAttr name = kernel.getSymNameAttr();
+      if (kernel.getKind() == stringifyFusionKind(FusionKind::Epilogue)) {
+        epilogues[name] = kernel;
+        if (!launched.contains(name))
+          continue;
+      }
       int64_t unit = units.lookup(name);
       DeviceKernel built =
           DeviceKernelBuilder(kernel, device, filling, unit).build();
@@ -59,7 +78,8 @@ struct EmitCudaKernels : ingot::impl::EmitCudaKernelsBase<EmitCudaKernels> {
       }
       numKernels += built.finish ? 2 : 1;
       kernels[name] = std::move(built);
-      kernel.erase();
+      if (!epilogues.contains(name))
+        kernel.erase();
     }
     MessageExchange messages(module, device);
     for (auto step : module.getOps<exec::StepOp>()) {
@@ -73,6 +93,11 @@ struct EmitCudaKernels : ingot::impl::EmitCudaKernelsBase<EmitCudaKernels> {
           lowered = failure();
       });
       step.walk([&](exec::MatmulEpilogueOp product) {
+        if (isGenerated(product)) {
+          if (failed(generateProduct(product, epilogues, device)))
+            lowered = failure();
+          return;
+        }
         auto find = [&](FlatSymbolRefAttr name) -> DeviceKernel * {
           auto kernel = name ? kernels.find(name.getAttr()) : kernels.end();
           if (name && kernel == kernels.end())
@@ -88,6 +113,8 @@ struct EmitCudaKernels : ingot::impl::EmitCudaKernelsBase<EmitCudaKernels> {
       if (failed(lowered))
         return signalPassFailure();
     }
+    for (auto [name, kernel] : epilogues)
+      kernel.erase();
     messages.finish();
     numKernels += messages.countKernels();
   }
@@ -170,6 +197,57 @@ private:
     return success();
   }
 
+  /// Whether the matmul and its epilogue are one generated kernel.
+  static bool isGenerated(exec::MatmulEpilogueOp product) {
+    return !product.getLibraryAttr();
+  }
+
+  LogicalResult
+  generateProduct(exec::MatmulEpilogueOp product,
+                  const llvm::DenseMap<StringAttr, exec::KernelOp> &epilogues,
+                  gpu::GPUModuleOp device) {
+    OpBuilder builder(product);
+    FlatSymbolRefAttr name = product.getKernelAttr();
+    exec::KernelOp epilogue =
+        name ? epilogues.lookup(name.getAttr()) : exec::KernelOp();
+    if (name && !epilogue)
+      return product.emitOpError("has an epilogue that is not an 'exec.kernel' "
+                                 "any more");
+    Machine machine = Target::of(product)->getMachine();
+    auto desc = product.getDesc().getDescriptor().get<ingot_matmul_desc>();
+    StringRef arch = Target::of(product)->getSpec().arch;
+    if (StringRef reason = MatmulPlan::refuse(desc, arch); !reason.empty())
+      return product.emitOpError("has no generated kernel: ") << reason;
+    MatmulPlan plan = MatmulPlan::choose(desc, machine);
+    auto &launch = products[{product.getDesc(), product.getKernelAttr()}];
+    if (!launch) {
+      auto flatten = [](ValueRange buffers) {
+        return llvm::map_to_vector(buffers, [](Value buffer) -> Type {
+          auto type = cast<MemRefType>(buffer.getType());
+          return flatType(
+              RankedTensorType::get(type.getShape(), type.getElementType()));
+        });
+      };
+      launch =
+          DeviceMatmul(desc, epilogue, plan, device, product.getLoc())
+              .emit("matmul_" + Twine(products.size() - 1),
+                    flatten(product.getInputs()), flatten(product.getOutputs()),
+                    static_cast<int64_t>(machine.multiprocessors));
+      ++numKernels;
+    }
+    auto call = exec::MatmulGridOp::create(
+        builder, product.getLoc(), product.getLhs(), product.getRhs(),
+        exec::GridAttr::get(&getContext(), getDeviceSymbol(builder, *launch),
+                            launch->grid, launch->block, launch->shared),
+        product.getInputs(), product.getOutputs(),
+        exec::MatmulTileAttr::get(&getContext(), plan.tileM, plan.tileN,
+                                  plan.tileK),
+        plan.getSharedBytes(), product.getDesc(), product.getFlops());
+    call->setDiscardableAttrs(product->getDiscardableAttrDictionary());
+    product.erase();
+    return success();
+  }
+
   /// `finish` and `extra` may be null.
   LogicalResult lowerProduct(exec::MatmulEpilogueOp product,
                              const DeviceKernel *finish,
@@ -206,8 +284,8 @@ private:
     }
     auto call = exec::MatmulEpilogueGridOp::create(
         builder, product.getLoc(), product.getLhs(), product.getRhs(),
-        finish ? describe(finish->main) : exec::GridAttr(), product.getInputs(),
-        product.getOutputs(),
+        product.getScales(), finish ? describe(finish->main) : exec::GridAttr(),
+        product.getInputs(), product.getOutputs(),
         extras.empty() ? ArrayAttr() : builder.getArrayAttr(extras),
         product.getExtraInputs(), partials, product.getExtraOutput(),
         product.getProduct(), product.getScratch(), product.getDesc(),
@@ -219,6 +297,9 @@ private:
 
   /// The kernels of sums of squares, by the type that they read.
   llvm::DenseMap<Type, StringAttr> sums;
+  /// The generated matmuls, by their descriptors and epilogues.
+  llvm::MapVector<std::pair<Attribute, Attribute>, std::optional<DeviceLaunch>>
+      products;
 };
 
 } // namespace

@@ -24,6 +24,9 @@ def EmitCudaKernels : Pass<"ingot-emit-cuda-kernels", "::mlir::ModuleOp"> {
     for them (`Target::getScratchBytes`), and a second launch sums them. The order of every sum is fixed: results are
     the same from run to run.
 
+    A matmul whose epilogue is none of the library's (an `exec.matmul_epilogue` without `library`) becomes one function
+    with its epilogue, and an `exec.matmul_grid`: for sm_90a, by its tensor cores and tensor memory accelerator.
+
     Before:
     ```mlir
     exec.kernel "loop" @kernel_0 aliases = [-1] {
@@ -57,7 +60,7 @@ def EmitCudaKernels : Pass<"ingot-emit-cuda-kernels", "::mlir::ModuleOp"> {
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",
     "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
-    "::mlir::scf::SCFDialect"
+    "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect"
   ];
 }
 

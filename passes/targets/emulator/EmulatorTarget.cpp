@@ -53,7 +53,7 @@ void EmulatorTarget::addLegalization(OpPassManager &functions,
 }
 
 void EmulatorTarget::addKernelPipeline(OpPassManager &manager, unsigned) const {
-  addDeviceFunctions(manager, /*hasInstructions=*/false);
+  addDeviceFunctions(manager, Instructions());
   manager.addPass(createEmulateKernels());
   manager.addPass(createConvertKernels());
 }

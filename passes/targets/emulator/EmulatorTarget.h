@@ -25,7 +25,16 @@ public:
   std::string refuseAttention(const AttentionQuery &) const override {
     return "";
   }
+  llvm::Expected<std::optional<Float8Matmuls>>
+  getFloat8Matmuls(ScaleLayout) const override {
+    return std::nullopt;
+  }
   int64_t getStagingBlocks() const override { return 0; }
+  MatmulKernel describeMatmulKernel(LibraryCall, int64_t,
+                                    int64_t) const override {
+    return {"the emulator has no tensor cores"};
+  }
+  int64_t getStreams() const override { return 1; }
   void addLegalization(mlir::OpPassManager &functions, LegalizationPoint point,
                        const LegalizationOptions &options) const override;
   void addKernelPipeline(mlir::OpPassManager &manager,

@@ -20,6 +20,9 @@ static std::string dtypeName(Type type) {
     return "u" + std::to_string(type.getIntOrFloatBitWidth());
   if (type.isBF16())
     return "bf16";
+  // No trainer reads them as numbers.
+  if (isa<Float8E4M3FNType, Float8E5M2Type>(type))
+    return "u8";
   if (isa<FloatType>(type))
     return "f" + std::to_string(type.getIntOrFloatBitWidth());
   return "i" + std::to_string(type.getIntOrFloatBitWidth());
@@ -102,8 +105,9 @@ static json::Array describeOutputs(exec::AbiCall call) {
     auto buffer = effect.getValue()
                       ? effect.getValue().getDefiningOp<exec::BufferOp>()
                       : exec::BufferOp();
+    // One slice of a stack is no value by itself.
     if (!buffer || buffer.getSpace() == exec::Space::Shard ||
-        !isa<MemoryEffects::Write>(effect.getEffect()) ||
+        buffer.getStrides() || !isa<MemoryEffects::Write>(effect.getEffect()) ||
         !call.writesWhole(buffer))
       continue;
     auto type = cast<MemRefType>(buffer.getType());
@@ -142,7 +146,8 @@ static std::optional<json::Array> describeStateWrites(exec::AbiCall call) {
     auto buffer = effect.getValue()
                       ? effect.getValue().getDefiningOp<exec::BufferOp>()
                       : exec::BufferOp();
-    if (!buffer)
+    if (!buffer ||
+        (buffer.getSpace() == exec::Space::State && buffer.getStrides()))
       return std::nullopt;
     if (buffer.getSpace() != exec::Space::State)
       continue;
@@ -158,11 +163,8 @@ static std::optional<json::Array> describeStateWrites(exec::AbiCall call) {
 /// Describes the kernels of a step in the order of their descriptors' indices.
 static json::Array describeCalls(exec::StepOp step) {
   json::Array kernels;
-  for (Operation &op : step.getBody().front()) {
-    auto call = dyn_cast<exec::AbiCall>(op);
-    if (!call)
-      continue;
-    SmallVector<std::string> nodes = nodeNames(op.getLoc());
+  exec::forEachCall(step, [&](exec::AbiCall call, int64_t times) {
+    SmallVector<std::string> nodes = nodeNames(call->getLoc());
     json::Array names;
     for (const std::string &name : nodes)
       names.push_back(name);
@@ -175,19 +177,21 @@ static json::Array describeCalls(exec::StepOp step) {
                         {"outputs", describeOutputs(call)},
                         {"bytes", call.getCallBytes()},
                         {"flops", call.getCallFlops()}};
+    if (times != 1)
+      kernel["times"] = times;
     if (auto writes = describeStateWrites(call))
       kernel["state_writes"] = std::move(*writes);
-    if (auto bound = op.getAttrOfType<FloatAttr>(exec::kBoundAttr))
+    if (auto bound = call->getAttrOfType<FloatAttr>(exec::kBoundAttr))
       kernel["bound_us"] = bound.getValueAsDouble() * 1e6;
-    auto part = op.getAttrOfType<StringAttr>(exec::kPartAttr);
+    auto part = call->getAttrOfType<StringAttr>(exec::kPartAttr);
     if (kind == "collective")
       kernel["part"] = "communication";
     else if (part)
       kernel["part"] = part.getValue();
-    if (auto gradients = op.getAttrOfType<ArrayAttr>(exec::kGradientsAttr))
+    if (auto gradients = call->getAttrOfType<ArrayAttr>(exec::kGradientsAttr))
       kernel["gradients"] = describeGradients(gradients);
     kernels.push_back(std::move(kernel));
-  }
+  });
   return kernels;
 }
 

@@ -14,6 +14,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "passes/targets/MathAttribute.h"
+#include "passes/targets/host/ExpandFloat8.h"
 #include "passes/targets/host/Passes.h"
 #include <cmath>
 #include <limits>
@@ -254,6 +255,7 @@ struct ExpandMath : ingot::impl::ExpandMathBase<ExpandMath> {
     MLIRContext *context = &getContext();
     RewritePatternSet patterns(context);
     arith::populateExpandBFloat16Patterns(patterns);
+    ingot::populateExpandFloat8Patterns(patterns, /*rounds=*/!roundFloat8);
     if (roundBf16)
       patterns.add<RoundByInstruction>(context);
     auto module = getOperation()->getParentOfType<ModuleOp>();

@@ -193,58 +193,131 @@ private:
   LLVM::LLVMFuncOp lowerStep(exec::StepOp step) {
     std::string name = step.getSymName().str();
     step.setSymName(name + ".exec");
-    auto calls = llvm::to_vector(step.getBody().getOps<exec::AbiCall>());
-    // Steps are split into functions, since the compile time of LLVM is more
-    // than linear in the size of a function.
-    constexpr size_t callsPerFunction = 64;
-    LLVM::LLVMFuncOp function;
-    if (calls.size() <= callsPerFunction) {
-      function = lowerCalls(step.getLoc(), name, name, calls, 0);
-    } else {
-      OpBuilder b = atModuleEnd();
-      function = addStepFunction(b, step.getLoc(), name);
-      for (size_t i = 0; i < calls.size(); i += callsPerFunction) {
-        LLVM::LLVMFuncOp part = lowerCalls(
-            step.getLoc(), name + ".part." + std::to_string(i), name,
-            ArrayRef(calls).drop_front(i).take_front(callsPerFunction), i);
-        part.setNoInline(true);
-        LLVM::CallOp::create(b, step.getLoc(), part, function.getArguments());
-      }
-      LLVM::ReturnOp::create(b, step.getLoc(), ValueRange());
-    }
+    int64_t index = 0;
+    LLVM::LLVMFuncOp function =
+        lowerBlock(step.getBody().front(), name, name, /*loops=*/0, index);
     step.erase();
     return function;
   }
 
-  /// Creates a function of the runtime, the state block and the arena; `b` is
-  /// then in it.
-  LLVM::LLVMFuncOp addStepFunction(OpBuilder &b, Location loc, StringRef name) {
+  /// Creates a function of the runtime, the state block, the arena and the
+  /// number of the iteration of each loop around it; `b` is then in it.
+  LLVM::LLVMFuncOp addStepFunction(OpBuilder &b, Location loc, StringRef name,
+                                   unsigned loops) {
     auto voidType = LLVM::LLVMVoidType::get(context);
+    SmallVector<Type> types(3, pointer);
+    types.append(loops, i64);
     auto function = LLVM::LLVMFuncOp::create(
-        b, loc, name,
-        LLVM::LLVMFunctionType::get(voidType, {pointer, pointer, pointer}),
+        b, loc, name, LLVM::LLVMFunctionType::get(voidType, types),
         LLVM::Linkage::Internal);
     b.setInsertionPointToStart(function.addEntryBlock(b));
     return function;
   }
 
-  /// Creates a function with these calls of a step, the first of which has
-  /// number `index`.
-  LLVM::LLVMFuncOp lowerCalls(Location loc, StringRef name, StringRef step,
-                              ArrayRef<exec::AbiCall> calls, int64_t index) {
+  /// Creates a function with the calls of a block within `loops` loops, the
+  /// first of which has number `index`.
+  LLVM::LLVMFuncOp lowerBlock(Block &block, StringRef name, StringRef step,
+                              unsigned loops, int64_t &index) {
+    SmallVector<Operation *> calls;
+    for (Operation &op : block)
+      if (isa<exec::AbiCall, exec::RepeatOp>(op))
+        calls.push_back(&op);
+    Location loc = block.getParentOp()->getLoc();
+    // Steps are split into functions, since the compile time of LLVM is more
+    // than linear in the size of a function.
+    constexpr size_t callsPerFunction = 64;
+    if (calls.size() <= callsPerFunction)
+      return lowerCalls(loc, name, step, calls, loops, index);
     OpBuilder b = atModuleEnd();
-    LLVM::LLVMFuncOp function = addStepFunction(b, loc, name);
+    LLVM::LLVMFuncOp function = addStepFunction(b, loc, name, loops);
+    for (size_t i = 0; i < calls.size(); i += callsPerFunction) {
+      LLVM::LLVMFuncOp part =
+          lowerCalls(loc, (name + ".part." + Twine(i)).str(), step,
+                     ArrayRef(calls).drop_front(i).take_front(callsPerFunction),
+                     loops, index);
+      part.setNoInline(true);
+      LLVM::CallOp::create(b, loc, part, function.getArguments());
+    }
+    LLVM::ReturnOp::create(b, loc, ValueRange());
+    return function;
+  }
+
+  /// Calls the function of the body of a loop for each iteration; `b` is in
+  /// `function`, which has the arguments of the body's except the last.
+  void lowerRepeat(exec::RepeatOp repeat, StringRef step, unsigned loops,
+                   int64_t &index, LLVM::LLVMFuncOp function, OpBuilder &b) {
+    Location loc = repeat.getLoc();
+    LLVM::LLVMFuncOp body = lowerBlock(repeat.getBody().front(),
+                                       (step + ".repeat." + Twine(index)).str(),
+                                       step, loops + 1, index);
+    body.setNoInline(true);
+    Block *entry = b.getInsertionBlock();
+    Region *region = entry->getParent();
+    Block *loop = b.createBlock(region, region->end(), {i64}, {loc});
+    Block *exit = b.createBlock(region, region->end());
+    b.setInsertionPointToEnd(entry);
+    LLVM::BrOp::create(b, loc, ValueRange(constant(b, loc, i64, 0)), loop);
+    b.setInsertionPointToStart(loop);
+    Value iteration = loop->getArgument(0);
+    SmallVector<Value> arguments(function.getArguments());
+    arguments.push_back(iteration);
+    LLVM::CallOp::create(b, loc, body, arguments);
+    Value next =
+        LLVM::AddOp::create(b, loc, iteration, constant(b, loc, i64, 1));
+    Value count =
+        constant(b, loc, i64, static_cast<int64_t>(repeat.getCount()));
+    Value isMore =
+        LLVM::ICmpOp::create(b, loc, LLVM::ICmpPredicate::ult, next, count);
+    LLVM::CondBrOp::create(b, loc, isMore, loop, ValueRange(next), exit,
+                           ValueRange());
+    b.setInsertionPointToStart(exit);
+  }
+
+  /// Returns the address of a buffer in a function of a step.
+  Value addressOf(OpBuilder &b, exec::BufferOp buffer,
+                  LLVM::LLVMFuncOp function, Value shards) {
+    Location loc = buffer.getLoc();
+    bool isShard = buffer.getSpace() == exec::Space::Shard;
+    bool inArena = buffer.getSpace() == exec::Space::Arena;
+    Value offset = constant(b, loc, i64, buffer.getOffset());
+    ArrayRef<int64_t> strides =
+        buffer.getStrides().value_or(ArrayRef<int64_t>());
+    for (auto [i, stride] : llvm::enumerate(strides))
+      if (stride != 0) {
+        Value moved = LLVM::MulOp::create(b, loc, function.getArgument(3 + i),
+                                          constant(b, loc, i64, stride));
+        offset = LLVM::AddOp::create(b, loc, offset, moved);
+      }
+    Value address = LLVM::GEPOp::create(
+        b, loc, pointer, IntegerType::get(context, 8),
+        isShard ? shards : function.getArgument(inArena ? 2 : 1),
+        ArrayRef<LLVM::GEPArg>{offset});
+    return isShard ? LLVM::LoadOp::create(b, loc, pointer, address) : address;
+  }
+
+  /// Creates a function with these calls and loops of a step.
+  LLVM::LLVMFuncOp lowerCalls(Location loc, StringRef name, StringRef step,
+                              ArrayRef<Operation *> calls, unsigned loops,
+                              int64_t &index) {
+    OpBuilder b = atModuleEnd();
+    LLVM::LLVMFuncOp function = addStepFunction(b, loc, name, loops);
     Value runtime = function.getArgument(0);
     Value state = function.getArgument(1), arena = function.getArgument(2);
 
     int64_t most = 1;
-    for (exec::AbiCall call : calls)
-      most = std::max<int64_t>(most, call.getTable().size());
+    for (Operation *op : calls)
+      if (auto call = dyn_cast<exec::AbiCall>(op))
+        most = std::max<int64_t>(most, call.getTable().size());
     Value table = LLVM::AllocaOp::create(b, loc, pointer, pointer,
                                          constant(b, loc, i64, most));
     DenseMap<Value, Value> addresses;
     Value shards;
-    for (exec::AbiCall call : calls) {
+    for (Operation *op : calls) {
+      if (auto repeat = dyn_cast<exec::RepeatOp>(op)) {
+        lowerRepeat(repeat, step, loops, index, function, b);
+        continue;
+      }
+      auto call = cast<exec::AbiCall>(op);
       Location at = call->getLoc();
       auto address = [&](Value value) -> Value {
         if (!value)
@@ -252,19 +325,9 @@ private:
         Value &known = addresses[value];
         if (!known) {
           auto buffer = value.getDefiningOp<exec::BufferOp>();
-          bool isShard = buffer.getSpace() == exec::Space::Shard;
-          if (isShard && !shards)
+          if (buffer.getSpace() == exec::Space::Shard && !shards)
             shards = findShards(b, loc, runtime);
-          bool inArena = buffer.getSpace() == exec::Space::Arena;
-          known = LLVM::GEPOp::create(
-              b, buffer.getLoc(), pointer, IntegerType::get(context, 8),
-              isShard   ? shards
-              : inArena ? arena
-                        : state,
-              ArrayRef<LLVM::GEPArg>{
-                  constant(b, buffer.getLoc(), i64, buffer.getOffset())});
-          if (isShard)
-            known = LLVM::LoadOp::create(b, buffer.getLoc(), pointer, known);
+          known = addressOf(b, buffer, function, shards);
         }
         return known;
       };
@@ -303,7 +366,7 @@ private:
   /// Lists the places of the buffers of a long table: twice the offset, plus
   /// one if it is in the arena. A loop fills the table, because LLVM takes more
   /// time than the kernels are worth where steps store many addresses one by
-  /// one. None if the table is short, or has shards.
+  /// one. None if the table is short, or has shards or slices.
   static std::optional<SmallVector<int64_t>>
   findPlaces(ArrayRef<Value> buffers) {
     constexpr size_t longTable = 16;
@@ -311,7 +374,8 @@ private:
     for (Value value : buffers) {
       auto buffer =
           value ? value.getDefiningOp<exec::BufferOp>() : exec::BufferOp();
-      if (!buffer || buffer.getSpace() == exec::Space::Shard)
+      if (!buffer || buffer.getSpace() == exec::Space::Shard ||
+          buffer.getStrides())
         return std::nullopt;
       bool inArena = buffer.getSpace() == exec::Space::Arena;
       places.push_back(2 * static_cast<int64_t>(buffer.getOffset()) + inArena);

@@ -18,7 +18,8 @@ def ExpandMath : Pass<"ingot-expand-math"> {
   ];
   let description = [{
     Runs on kernel functions; f64 math remains a call of the C library. Conversions between f32 and bf16, for which
-    few CPUs have instructions, become integer arithmetic.
+    few CPUs have instructions, become integer arithmetic, and so do those between f32 and 8-bit floats, which saturate
+    as `ingot.cast` does.
 
     With `approximate-exp`, e^x is `ex2.approx.ftz` of x log2(e): one multiplication and one instruction, for which the
     polynomial takes about 23. Its relative error is at most 2^-22 + |x| 2^-23.5, and results below 2^-126 are 0.
@@ -29,6 +30,8 @@ def ExpandMath : Pass<"ingot-expand-math"> {
            "use llvm.intr.ldexp, for which the CPU has an instruction (AVX-512)">,
     Option<"roundBf16", "round-bf16", "bool", "false",
            "round to bf16 with the target's instruction; that of AVX512-BF16 treats numbers below 2^-126 as zero">,
+    Option<"roundFloat8", "round-float8", "bool", "false",
+           "leave conversions to 8-bit floats, for which the target has an instruction">,
     Option<"approximateExp", "approximate-exp", "bool", "false",
            "compute exp by a GPU's instruction for 2^x, unless the module has the attribute `ingot.exact_math`">,
   ];

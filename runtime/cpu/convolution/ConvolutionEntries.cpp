@@ -3,19 +3,22 @@
 //
 // ingot_conv and its gradients (Abi.h): by Winograd's algorithm where it
 // applies (runtime/cpu/winograd), as a GEMM where filters have one tap
-// (runtime/cpu/gemm), depthwise (runtime/cpu/depthwise), as a GEMM on tile
-// units for small images (Im2colConvolution.h), by plain loops in f64
-// (ReferenceConvolution.h), and by the vendor's library for everything else.
+// (runtime/cpu/gemm), depthwise (runtime/cpu/depthwise), directly
+// (runtime/cpu/direct), and by plain loops in f64 (ReferenceConvolution.h). In
+// 16 bits on tile units, small images are a GEMM (Im2colConvolution.h), and
+// others are the vendor's library's, in trainers that have it.
 //
 //===----------------------------------------------------------------------===//
 
 #include "runtime/core/Context.h"
-#include "runtime/core/machine/Features.h"
+#include "runtime/core/DType.h"
+#include "runtime/cpu/HalfPrecision.h"
 #include "runtime/cpu/ThreadPool.h"
 #include "runtime/cpu/VendorLibrary.h"
 #include "runtime/cpu/convolution/Im2colConvolution.h"
 #include "runtime/cpu/convolution/ReferenceConvolution.h"
 #include "runtime/cpu/depthwise/Depthwise.h"
+#include "runtime/cpu/direct/DirectConvolution.h"
 #include "runtime/cpu/gemm/Gemm.h"
 #include "runtime/cpu/gemm/PackedGemm.h"
 #include "runtime/cpu/winograd/Winograd.h"
@@ -42,31 +45,95 @@ static void runWinograd(ingot_context *context, const ingot_conv_desc &desc,
   }
 }
 
-/// Whether a GEMM is faster than the vendor's library, as measured: for the
-/// gradient of filters that fill vectors, and where there are so few pixels
-/// that the library's rearranging of the filter takes longer than packing.
-/// With vectors of four, the library copies the pixels into blocks of channels,
-/// which takes more scratch than is planned.
+/// Whether a GEMM is faster than reading pixels where they are, as measured:
+/// for the gradient of filters, where there are so few pixels that filters are
+/// most of the work, where pixels fall into the same cache sets, and in bf16.
 static bool isFastPointwise(const ingot_matmul_desc &matmul, ConvKind kind) {
-  if (getCpuLevel() < ingot::abi::CpuLevel::V3)
-    return true;
-  constexpr int64_t wholeVectors = 64;
-  if (kind == ConvKind::FilterGrad)
-    return std::min(matmul.m, matmul.n) >= wholeVectors;
-  return matmul.m <= 2 * std::min(matmul.n, matmul.k);
+  return kind == ConvKind::FilterGrad || matmul.a_type != INGOT_F32 ||
+         matmul.m <= 2 * std::min(matmul.n, matmul.k) ||
+         matmul.k * int64_t(sizeof(float)) % ingot::abi::kDirectConflict == 0;
 }
 
-static void runPointwise(ingot_context *context,
-                         const ingot_matmul_desc &matmul, const void *first,
-                         const void *second, void *result, void *scratch) {
-  if (matmul.m == 0 || matmul.n == 0)
-    return;
-  if (matmul.k == 0) {
-    std::memset(result, 0, matmul.m * matmul.n * sizeof(float));
-    return;
+/// Runs a convolution in f32 on widened operands, and rounds the result.
+static void runWidened(ingot_context *context, const ingot_conv_desc &desc,
+                       ConvKind kind, const void *first, const void *second,
+                       void *result, void *planned);
+
+/// Runs a convolution that has elements, but not on tile units.
+static void runOnVectors(ingot_context *context, const ingot_conv_desc &desc,
+                         ConvKind kind, const void *first, const void *second,
+                         void *result, void *scratch) {
+  if (ingot::abi::isWidened(desc))
+    return runWidened(context, desc, kind, first, second, result, scratch);
+  if (ingot::abi::isWinograd(desc))
+    return runWinograd(context, desc, kind, static_cast<const float *>(first),
+                       static_cast<const float *>(second),
+                       static_cast<float *>(result), scratch);
+  if (ingot::abi::isDepthwise(desc)) {
+    ingot::abi::DepthwiseBlocking blocking(desc, kind, getThreadCount());
+    return convolveDepthwise(
+        desc, kind, first, second, result,
+        context->getScratch(blocking.getBytes(), scratch, desc.scratch_bytes));
   }
-  multiplyPacked(context, matmul, /*onTiles=*/false, first, second, result,
-                 scratch);
+  if (ingot::abi::isPointwise(desc)) {
+    ingot_matmul_desc matmul = ingot::abi::getPointwiseMatmul(desc, kind);
+    if (isFastPointwise(matmul, kind))
+      return multiplyPacked(context, matmul, /*onTiles=*/false, first, second,
+                            result, scratch);
+  }
+  size_t bytes =
+      ingot::abi::DirectBlocking(desc, kind, getThreadCount()).getBytes();
+  convolveDirect(desc, kind, first, second, result,
+                 context->getScratch(bytes, scratch, desc.scratch_bytes));
+}
+
+static void runWidened(ingot_context *context, const ingot_conv_desc &desc,
+                       ConvKind kind, const void *first, const void *second,
+                       void *result, void *planned) {
+  ingot::abi::WidenedConv wide(desc, kind, getThreadCount());
+  char *scratch =
+      context->getScratch(wide.getBytes(), planned, desc.scratch_bytes);
+  auto *operands = reinterpret_cast<float *>(scratch);
+  float *other = operands + wide.first, *sums = other + wide.second;
+  auto inParallel = [](int64_t count, auto convert) {
+    constexpr int64_t grain = 1 << 14;
+    parallelFor(count, grain, [&](int64_t begin, int64_t end) {
+      convert(begin, end - begin);
+    });
+  };
+  auto widen = [&](const void *from, float *to, int64_t count) {
+    inParallel(count, [&](int64_t begin, int64_t size) {
+      widenToF32(static_cast<const uint16_t *>(from) + begin, desc.type,
+                 to + begin, size);
+    });
+  };
+  widen(first, operands, wide.firstSize);
+  widen(second, other, wide.secondSize);
+  ingot_conv_desc f32 = wide.desc;
+  runOnVectors(context, f32, kind, operands, other, sums, sums + wide.result);
+  inParallel(wide.resultSize, [&](int64_t begin, int64_t size) {
+    roundFromF32(sums + begin, static_cast<uint16_t *>(result) + begin,
+                 desc.type, size);
+  });
+}
+
+/// Whether there is nothing to multiply; the result is then zero, or empty.
+static bool runEmpty(const ingot_conv_desc &desc, ConvKind kind, void *result) {
+  int64_t inputs = desc.batch * desc.in_channels;
+  int64_t outputs = desc.batch * desc.out_channels;
+  int64_t filters = desc.out_channels * (desc.in_channels / desc.groups);
+  for (int64_t i = 0; i < desc.spatial_rank; ++i) {
+    inputs *= desc.in[i];
+    outputs *= desc.out[i];
+    filters *= desc.kernel[i];
+  }
+  if (inputs > 0 && outputs > 0 && filters > 0)
+    return false;
+  int64_t elements = kind == ConvKind::Forward     ? outputs
+                     : kind == ConvKind::InputGrad ? inputs
+                                                   : filters;
+  std::memset(result, 0, elements * getSize(getDType(desc.type)));
+  return true;
 }
 
 static void run(ingot_context *context, const ingot_conv_desc *desc,
@@ -74,6 +141,8 @@ static void run(ingot_context *context, const ingot_conv_desc *desc,
                 const void *second, void *result, void *scratch) {
   ProfileScope scope(context, desc->index);
   guardLibraryCall(context, name, [&] {
+    if (runEmpty(*desc, kind, result))
+      return;
     if (desc->type == INGOT_F64)
       return convolveByLoops(*desc, kind, static_cast<const double *>(first),
                              static_cast<const double *>(second),
@@ -81,24 +150,11 @@ static void run(ingot_context *context, const ingot_conv_desc *desc,
     if (desc->math != INGOT_MATH_EXACT && hasTileUnits())
       return convolveIm2col(context, *desc, kind, first, second, result,
                             scratch);
-    if (ingot::abi::isWinograd(*desc))
-      return runWinograd(context, *desc, kind,
-                         static_cast<const float *>(first),
-                         static_cast<const float *>(second),
-                         static_cast<float *>(result), scratch);
-    if (ingot::abi::isPointwise(*desc)) {
-      ingot_matmul_desc matmul = ingot::abi::getPointwiseMatmul(*desc, kind);
-      if (!vendor::hasConvolutions() || isFastPointwise(matmul, kind))
-        return runPointwise(context, matmul, first, second, result, scratch);
-    }
-    if (ingot::abi::isDepthwise(*desc) &&
-        (!vendor::hasConvolutions() || isFastDepthwise(*desc, kind)))
-      return convolveDepthwise(
-          *desc, kind, static_cast<const float *>(first),
-          static_cast<const float *>(second), static_cast<float *>(result),
-          context->getScratch(ingot::abi::getDepthwiseBytes(*desc), scratch,
-                              desc->scratch_bytes));
-    vendor::convolve(context, *desc, kind, first, second, result, scratch);
+    // On tile units, the vendor's library has tiles of pixels in 16 bits.
+    if (ingot_vendor_convolve && desc->type != INGOT_F32 && hasTileUnits())
+      return ingot_vendor_convolve(context, desc, static_cast<int32_t>(kind),
+                                   first, second, result, scratch);
+    runOnVectors(context, *desc, kind, first, second, result, scratch);
   });
 }
 

@@ -13,7 +13,7 @@
 #ifndef INGOT_RUNTIME_CPU_CONVOLUTION_IM2COLCONVOLUTION_H
 #define INGOT_RUNTIME_CPU_CONVOLUTION_IM2COLCONVOLUTION_H
 
-#include "runtime/abi/Scratch.h"
+#include "runtime/abi/ConvolutionScratch.h"
 
 struct ingot_context;
 

@@ -9,8 +9,6 @@
 
 #include "runtime/cpu/convolution/ReferenceConvolution.h"
 
-#include "runtime/core/Context.h"
-#include "runtime/cpu/HalfPrecision.h"
 #include "runtime/cpu/ThreadPool.h"
 
 #include <algorithm>
@@ -156,35 +154,3 @@ template void ingot::runtime::convolveByLoops(const ingot_conv_desc &,
 template void ingot::runtime::convolveByLoops(const ingot_conv_desc &,
                                               abi::ConvKind, const double *,
                                               const double *, double *);
-
-void ingot::runtime::convolveByLoops(ingot_context *context,
-                                     const ingot_conv_desc &desc,
-                                     abi::ConvKind kind, const void *first,
-                                     const void *second, void *result,
-                                     void *planned) {
-  if (desc.type == INGOT_F32)
-    return convolveByLoops(desc, kind, static_cast<const float *>(first),
-                           static_cast<const float *>(second),
-                           static_cast<float *>(result));
-  int64_t in = desc.batch * desc.in_channels;
-  int64_t out = desc.batch * desc.out_channels;
-  int64_t filter = desc.out_channels * desc.in_channels / desc.groups;
-  for (int64_t i = 0; i < desc.spatial_rank; ++i) {
-    in *= desc.in[i];
-    out *= desc.out[i];
-    filter *= desc.kernel[i];
-  }
-  int64_t firstSize = kind == abi::ConvKind::Forward ? in : out;
-  int64_t secondSize = kind == abi::ConvKind::FilterGrad ? in : filter;
-  int64_t resultSize = kind == abi::ConvKind::Forward     ? out
-                       : kind == abi::ConvKind::InputGrad ? in
-                                                          : filter;
-  size_t bytes = (in + out + filter) * sizeof(float);
-  auto *wide = reinterpret_cast<float *>(
-      context->getScratch(bytes, planned, desc.scratch_bytes));
-  float *wideSecond = wide + firstSize, *sums = wideSecond + secondSize;
-  widenToF32(first, desc.type, wide, firstSize);
-  widenToF32(second, desc.type, wideSecond, secondSize);
-  convolveByLoops(desc, kind, wide, wideSecond, sums);
-  roundFromF32(sums, result, desc.type, resultSize);
-}

@@ -13,24 +13,46 @@
 
 namespace ingot::runtime::depthwise {
 
-/// The pixels whose sums stay in registers together, and the taps.
-inline constexpr int64_t kPixels = 4, kTaps = 3;
+/// The most neighbouring taps that kernels combine.
+inline constexpr int64_t kTaps = 7;
 
-/// The innermost loops, of one build.
+/// A row of `pixels` results, toStep apart: pixel p is the sum, over `rows`
+/// rows and over `taps` taps, of the column p * step + tap, columnStep apart,
+/// times the tap's filters, filterStep apart.
+struct Line {
+  int64_t rows, taps, step;
+  const float *const *from;
+  int64_t columnStep;
+  const float *const *filters;
+  int64_t filterStep;
+  int64_t channels, pixels;
+  float *to;
+  int64_t toStep;
+};
+
+/// Sums for `rows` rows of `taps` taps, sumStep apart, to which the products of
+/// `lines` lines of `pixels` pixels are added: of a[line], aStep apart, and
+/// b[row * lines + line], bStep apart, of which each tap's are tapStep further.
+struct Correlation {
+  int64_t lines, rows, taps;
+  const float *const *a;
+  int64_t aStep;
+  const float *const *b;
+  int64_t bStep, tapStep;
+  int64_t channels, pixels;
+  float *sums;
+  int64_t sumStep;
+};
+
+/// The innermost loops, of one build. Whole vectors of channels are read and of
+/// sums also written; of results, the channels only.
 struct Kernels {
-  /// Computes `pixels` (1 or kPixels) pixels of `channels`, which are toStep
-  /// apart: the first is the sum of `count` products rows[i] * filters[i], and
-  /// for each other one the rows are rowStep further.
-  void (*combine)(int64_t count, const float *const *rows, int64_t rowStep,
-                  const float *const *filters, int64_t channels, int64_t pixels,
-                  float *to, int64_t toStep);
-  /// For each of `channels` and of `taps` (1 or kTaps), adds to `sums` the
-  /// products of `count` rows of a and b, which are aStride and bStride apart.
-  /// For each tap b is tapStep further, and sums are sumStep further.
-  void (*correlate)(int64_t count, const float *a, int64_t aStride,
-                    const float *b, int64_t bStride, int64_t channels,
-                    int64_t taps, int64_t tapStep, float *sums,
-                    int64_t sumStep);
+  /// The most rows of a correlation by its number of taps.
+  int64_t mostRows[kTaps + 1];
+  /// For 1 to 7 taps but 6; where the step is not 1, for 1, 3, 5 or 7.
+  void (*combine)(const Line &line);
+  /// For 1 to 7 taps but 6, of 1, 2, 3 or 5 rows.
+  void (*correlate)(const Correlation &correlation);
 };
 
 extern const Kernels genericKernels;

@@ -14,5 +14,5 @@
 #pragma clang attribute pop
 
 const ingot::runtime::depthwise::Kernels
-    ingot::runtime::depthwise::avx512Kernels = {combine, correlate};
+    ingot::runtime::depthwise::avx512Kernels = kKernels;
 #endif

@@ -9,4 +9,4 @@
 #include "runtime/cpu/depthwise/DepthwiseVectors.h"
 
 const ingot::runtime::depthwise::Kernels
-    ingot::runtime::depthwise::genericKernels = {combine, correlate};
+    ingot::runtime::depthwise::genericKernels = kKernels;

@@ -24,10 +24,22 @@ const Kernels &ingot::runtime::gemm::getVectorKernels() {
   return kernels;
 }
 
+bool ingot::runtime::gemm::multipliesBf16() {
+  static const bool does = getCpuLevel() >= CpuLevel::V4 &&
+                           findMissingFeatures({"avx512bf16"}).empty();
+  return does;
+}
+
 namespace {
 
 const Kernels &chooseKernels(const Gemm &g) {
-  return g.onTiles ? getTileKernels(g.a.type) : getVectorKernels();
+  if (g.onTiles)
+    return getTileKernels(g.a.type);
+#ifdef __x86_64__
+  if (g.a.type == INGOT_BF16 && g.b.type == INGOT_BF16 && multipliesBf16())
+    return dotKernels;
+#endif
+  return getVectorKernels();
 }
 
 //===----------------------------------------------------------------------===//

@@ -99,7 +99,14 @@ makeVectorKernels(const abi::GemmBlocking &blocking,
 extern const Kernels genericKernels;
 #ifdef __x86_64__
 extern const Kernels avx2Kernels, avx512Kernels;
+/// For operands in bf16 on CPUs with AVX512-BF16, which add the products of two
+/// pairs of elements to a sum in f32 at once; numbers that are subnormal in f32
+/// count as zero.
+extern const Kernels dotKernels;
 #endif
+
+/// Whether this CPU has AVX512-BF16.
+bool multipliesBf16();
 
 /// The kernels for AMX, whose units multiply bf16 and accumulate in f32, for
 /// operands of `type`. An element in f16 is the sum of two numbers in bf16, and

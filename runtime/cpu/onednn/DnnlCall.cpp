@@ -5,11 +5,8 @@
 #include "runtime/abi/Align.h"
 #include "runtime/core/DType.h"
 #include "runtime/core/machine/Features.h"
-#include "runtime/cpu/HalfPrecision.h"
 #include "runtime/cpu/ThreadPool.h"
-#include "runtime/cpu/VendorLibrary.h"
 
-#include <algorithm>
 #include <stdexcept>
 
 using namespace ingot::runtime;
@@ -33,10 +30,6 @@ static void limitInstructions() {
   case ingot::abi::CpuLevel::Amx:
     return;
   }
-}
-
-bool ingot::runtime::hasDnnl() {
-  return getCpuLevel() >= ingot::abi::CpuLevel::V2;
 }
 
 const dnnl::engine &ingot::runtime::getDnnlEngine() {
@@ -69,48 +62,17 @@ memory::data_type ingot::runtime::getDnnlType(int32_t type) {
   }
 }
 
-int32_t vendor::getComputeType(int32_t type) {
-  // Throws for a type that nothing multiplies. The library need not be asked
-  // where no instructions multiply in 16 bits.
-  getDnnlType(type);
-  if (getCpuLevel() < ingot::abi::CpuLevel::V4)
-    return INGOT_F32;
-  using dnnl::cpu_isa;
-  static const cpu_isa isa = [] {
-    getDnnlEngine();
-    return dnnl::get_effective_cpu_isa();
-  }();
-  auto is = [](std::initializer_list<cpu_isa> all) {
-    return std::find(all.begin(), all.end(), isa) != all.end();
-  };
-  if (type == INGOT_BF16 &&
-      !is({cpu_isa::avx512_core_bf16, cpu_isa::avx512_core_fp16,
-           cpu_isa::avx512_core_amx, cpu_isa::avx512_core_amx_fp16}))
-    return INGOT_F32;
-  if (type == INGOT_F16 &&
-      !is({cpu_isa::avx512_core_fp16, cpu_isa::avx512_core_amx,
-           cpu_isa::avx512_core_amx_fp16}))
-    return INGOT_F32;
-  return type;
-}
-
 size_t DnnlCall::reserve(size_t bytes) {
   size_t offset = scratchBytes;
   scratchBytes += ingot::abi::alignTo(bytes, INGOT_ALIGNMENT);
   return offset;
 }
 
-void DnnlCall::add(int argument, bool isOutput, int32_t type,
-                   const memory::desc &outer, const memory::desc &inner) {
+void DnnlCall::add(int argument, bool isOutput, const memory::desc &outer,
+                   const memory::desc &inner) {
   Operand &operand = operands.emplace_back();
   operand.argument = argument;
   operand.isOutput = isOutput;
-  operand.type = type;
-  operand.converted = getDnnlType(type) != outer.get_data_type();
-  if (operand.converted) {
-    operand.elements = static_cast<int64_t>(outer.get_size() / sizeof(float));
-    operand.convertedOffset = reserve(outer.get_size());
-  }
   operand.outer = memory(outer, getDnnlEngine(), nullptr);
   operand.reordered = outer != inner;
   if (operand.reordered) {
@@ -122,14 +84,14 @@ void DnnlCall::add(int argument, bool isOutput, int32_t type,
   arguments[argument] = operand.reordered ? operand.inner : operand.outer;
 }
 
-void DnnlCall::addInput(int argument, int32_t type, const memory::desc &outer,
+void DnnlCall::addInput(int argument, const memory::desc &outer,
                         const memory::desc &inner) {
-  add(argument, /*isOutput=*/false, type, outer, inner);
+  add(argument, /*isOutput=*/false, outer, inner);
 }
 
-void DnnlCall::addOutput(int argument, int32_t type, const memory::desc &outer,
+void DnnlCall::addOutput(int argument, const memory::desc &outer,
                          const memory::desc &inner) {
-  add(argument, /*isOutput=*/true, type, outer, inner);
+  add(argument, /*isOutput=*/true, outer, inner);
 }
 
 void DnnlCall::setPrimitive(const dnnl::primitive &made,
@@ -142,14 +104,6 @@ void DnnlCall::setPrimitive(const dnnl::primitive &made,
   arguments[DNNL_ARG_SCRATCHPAD] = scratchpad;
 }
 
-/// Calls `convert(first, count)` on the thread pool for all elements.
-template <typename Convert>
-static void inParallel(int64_t elements, Convert convert) {
-  constexpr int64_t grain = 1 << 15;
-  parallelFor(elements, grain,
-              [&](int64_t begin, int64_t end) { convert(begin, end - begin); });
-}
-
 void DnnlCall::run(ingot_context *context,
                    std::initializer_list<const void *> pointers, void *given,
                    int64_t planned) {
@@ -160,15 +114,6 @@ void DnnlCall::run(ingot_context *context,
   auto pointer = pointers.begin();
   for (Operand &operand : operands) {
     void *data = const_cast<void *>(*pointer++);
-    if (operand.converted) {
-      auto *wide = reinterpret_cast<float *>(scratch + operand.convertedOffset);
-      if (!operand.isOutput)
-        inParallel(operand.elements, [&](int64_t first, int64_t count) {
-          widenToF32(static_cast<uint16_t *>(data) + first, operand.type,
-                     wide + first, count);
-        });
-      data = wide;
-    }
     operand.outer.set_data_handle(data);
     if (!operand.reordered)
       continue;
@@ -183,16 +128,4 @@ void DnnlCall::run(ingot_context *context,
     if (operand.reordered && operand.isOutput)
       operand.reorder.execute(stream, operand.inner, operand.outer);
   stream.wait();
-  pointer = pointers.begin();
-  for (Operand &operand : operands) {
-    void *data = const_cast<void *>(*pointer++);
-    if (!operand.converted || !operand.isOutput)
-      continue;
-    const auto *wide =
-        static_cast<const float *>(operand.outer.get_data_handle());
-    inParallel(operand.elements, [&](int64_t first, int64_t count) {
-      roundFromF32(wide + first, static_cast<uint16_t *>(data) + first,
-                   operand.type, count);
-    });
-  }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// A call of oneDNN: what its matmul and its convolutions share.
+// A call of oneDNN.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,9 +21,6 @@
 
 namespace ingot::runtime {
 
-/// Whether the library runs on this CPU: it is compiled for SSE4.1.
-bool hasDnnl();
-
 const dnnl::engine &getDnnlEngine();
 dnnl::stream &getDnnlStream();
 
@@ -31,21 +28,15 @@ dnnl::stream &getDnnlStream();
 /// that it does not compute in.
 dnnl::memory::data_type getDnnlType(int32_t type);
 
-/// Calls of no more multiply-adds run on one thread, which takes up to about
-/// 100 us: OpenMP's threads, which sleep between calls, come later than that,
-/// and where something else takes their cores, milliseconds later.
-inline constexpr int64_t kSmallCall = 4 << 20;
-
 /// A primitive with its operands. Where the layout that the library prefers
 /// differs from the caller's, the operand has a copy in scratch memory.
 class DnnlCall : public ingot_context::Cached {
 public:
   /// Adds an operand that the primitive takes as `inner` and the caller has as
-  /// `outer`, except for the element type: the caller's is `type`, which is
-  /// converted if `outer` is in f32.
-  void addInput(int argument, int32_t type, const dnnl::memory::desc &outer,
+  /// `outer`.
+  void addInput(int argument, const dnnl::memory::desc &outer,
                 const dnnl::memory::desc &inner);
-  void addOutput(int argument, int32_t type, const dnnl::memory::desc &outer,
+  void addOutput(int argument, const dnnl::memory::desc &outer,
                  const dnnl::memory::desc &inner);
   void setPrimitive(const dnnl::primitive &primitive,
                     const dnnl::memory::desc &scratchpad);
@@ -64,14 +55,9 @@ private:
     dnnl::reorder reorder;
     size_t scratchOffset = 0;
     bool reordered = false;
-    /// The caller's elements, and the offset of the converted ones.
-    int32_t type;
-    int64_t elements = 0;
-    size_t convertedOffset = 0;
-    bool converted = false;
   };
-  void add(int argument, bool isOutput, int32_t type,
-           const dnnl::memory::desc &outer, const dnnl::memory::desc &inner);
+  void add(int argument, bool isOutput, const dnnl::memory::desc &outer,
+           const dnnl::memory::desc &inner);
   size_t reserve(size_t bytes);
 
   std::vector<Operand> operands;

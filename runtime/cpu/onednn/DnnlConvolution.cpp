@@ -7,9 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/cpu/ThreadPool.h"
+#include "runtime/abi/ConvolutionScratch.h"
 #include "runtime/cpu/VendorLibrary.h"
-#include "runtime/cpu/convolution/ReferenceConvolution.h"
 #include "runtime/cpu/onednn/DnnlCall.h"
 
 #include <algorithm>
@@ -77,7 +76,7 @@ Description::Description(const ingot_conv_desc &d) {
     padLow.push_back(d.pad_low[i]);
     padHigh.push_back(d.pad_high[i]);
   }
-  memory::data_type type = getDnnlType(vendor::getComputeType(d.type));
+  memory::data_type type = getDnnlType(d.type);
   auto plain = [&](const memory::dims &dims, bool channelsLast,
                    int64_t channelDim = 1) {
     std::vector<size_t> order(dims.size());
@@ -107,10 +106,9 @@ static std::unique_ptr<DnnlCall> build(const ingot_conv_desc &desc,
   auto call = std::make_unique<DnnlCall>();
   dnnl::convolution_forward::primitive_desc forward = d.getForward();
   if (kind == ConvKind::Forward) {
-    call->addInput(DNNL_ARG_SRC, desc.type, d.input, forward.src_desc());
-    call->addInput(DNNL_ARG_WEIGHTS, desc.type, d.filter,
-                   forward.weights_desc());
-    call->addOutput(DNNL_ARG_DST, desc.type, d.output, forward.dst_desc());
+    call->addInput(DNNL_ARG_SRC, d.input, forward.src_desc());
+    call->addInput(DNNL_ARG_WEIGHTS, d.filter, forward.weights_desc());
+    call->addOutput(DNNL_ARG_DST, d.output, forward.dst_desc());
     call->setPrimitive(dnnl::convolution_forward(forward),
                        forward.scratchpad_desc());
     return call;
@@ -120,12 +118,9 @@ static std::unique_ptr<DnnlCall> build(const ingot_conv_desc &desc,
         getDnnlEngine(), dnnl::algorithm::convolution_direct, d.inputAny,
         d.filterAny, d.outputAny, d.strides, d.dilations, d.padLow, d.padHigh,
         forward, d.attributes);
-    call->addInput(DNNL_ARG_DIFF_DST, desc.type, d.output,
-                   backward.diff_dst_desc());
-    call->addInput(DNNL_ARG_WEIGHTS, desc.type, d.filter,
-                   backward.weights_desc());
-    call->addOutput(DNNL_ARG_DIFF_SRC, desc.type, d.input,
-                    backward.diff_src_desc());
+    call->addInput(DNNL_ARG_DIFF_DST, d.output, backward.diff_dst_desc());
+    call->addInput(DNNL_ARG_WEIGHTS, d.filter, backward.weights_desc());
+    call->addOutput(DNNL_ARG_DIFF_SRC, d.input, backward.diff_src_desc());
     call->setPrimitive(dnnl::convolution_backward_data(backward),
                        backward.scratchpad_desc());
     return call;
@@ -134,30 +129,20 @@ static std::unique_ptr<DnnlCall> build(const ingot_conv_desc &desc,
       getDnnlEngine(), dnnl::algorithm::convolution_direct, d.inputAny,
       d.filterAny, d.outputAny, d.strides, d.dilations, d.padLow, d.padHigh,
       forward, d.attributes);
-  call->addInput(DNNL_ARG_DIFF_DST, desc.type, d.output,
-                 backward.diff_dst_desc());
-  call->addInput(DNNL_ARG_SRC, desc.type, d.input, backward.src_desc());
-  call->addOutput(DNNL_ARG_DIFF_WEIGHTS, desc.type, d.filter,
+  call->addInput(DNNL_ARG_DIFF_DST, d.output, backward.diff_dst_desc());
+  call->addInput(DNNL_ARG_SRC, d.input, backward.src_desc());
+  call->addOutput(DNNL_ARG_DIFF_WEIGHTS, d.filter,
                   backward.diff_weights_desc());
   call->setPrimitive(dnnl::convolution_backward_weights(backward),
                      backward.scratchpad_desc());
   return call;
 }
 
-bool vendor::hasConvolutions() { return hasDnnl(); }
-
-void vendor::convolve(ingot_context *context, const ingot_conv_desc &desc,
-                      ConvKind kind, const void *first, const void *second,
-                      void *result, void *scratch) {
-  if (!hasDnnl())
-    return convolveByLoops(context, desc, kind, first, second, result, scratch);
-  int64_t multiplyAdds =
-      desc.batch * desc.out_channels * (desc.in_channels / desc.groups);
-  for (int64_t i = 0; i < desc.spatial_rank; ++i)
-    multiplyAdds *= desc.out[i] * desc.kernel[i];
-  SingleThread one(multiplyAdds <= kSmallCall);
+void ingot_vendor_convolve(ingot_context *context, const ingot_conv_desc *desc,
+                           int32_t kind, const void *first, const void *second,
+                           void *result, void *scratch) {
   context
-      ->getCached<DnnlCall>(&desc, static_cast<int>(kind),
-                            [&] { return build(desc, kind); })
-      .run(context, {first, second, result}, scratch, desc.scratch_bytes);
+      ->getCached<DnnlCall>(
+          desc, kind, [&] { return build(*desc, static_cast<ConvKind>(kind)); })
+      .run(context, {first, second, result}, scratch, desc->scratch_bytes);
 }

@@ -2,7 +2,7 @@
 
 #include "runtime/cpu/winograd/Winograd.h"
 
-#include "runtime/abi/Scratch.h"
+#include "runtime/abi/ConvolutionScratch.h"
 #include "runtime/core/machine/Features.h"
 #include "runtime/cpu/ThreadPool.h"
 #include "runtime/cpu/winograd/WinogradKernels.h"

@@ -55,6 +55,10 @@ struct BlasLt::Plan : ingot_context::Cached {
 };
 
 static cudaDataType_t getDataType(int32_t type) {
+  if (type == INGOT_F8E4M3)
+    return CUDA_R_8F_E4M3;
+  if (type == INGOT_F8E5M2)
+    return CUDA_R_8F_E5M2;
   DType dtype = getDType(type);
   switch (dtype) {
   case DType::F64:
@@ -73,8 +77,8 @@ static cudaDataType_t getDataType(int32_t type) {
 
 // The library's matrices are column-major. A row-major matrix is the transpose
 // of a column-major one, and c^T = b^T a^T.
-std::unique_ptr<BlasLt::Plan>
-BlasLt::describe(const ingot_matmul_desc &desc) const {
+std::unique_ptr<BlasLt::Plan> BlasLt::describe(const ingot_matmul_desc &desc,
+                                               const Factors &factors) const {
   auto plan = std::make_unique<Plan>(*this);
   plan->isDouble = desc.c_type == INGOT_F64;
   check(cublasLtMatmulDescCreate(&plan->matmul,
@@ -118,7 +122,39 @@ BlasLt::describe(const ingot_matmul_desc &desc) const {
   else
     lay(plan->b, desc.a_type, desc.m, desc.k);
   lay(plan->c, desc.c_type, desc.m, desc.n);
+  describeScales(*plan, desc, factors);
   return plan;
+}
+
+static int32_t getScaleMode(int32_t scaling) {
+  switch (scaling) {
+  case INGOT_SCALE_RUNS:
+    return CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F;
+  case INGOT_SCALE_SQUARES:
+    return CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F;
+  case INGOT_SCALE_TILES:
+    return CUBLASLT_MATMUL_MATRIX_SCALE_VEC32_UE8M0;
+  default:
+    return CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F;
+  }
+}
+
+// The library's A is b, and its B is a.
+void BlasLt::describeScales(Plan &plan, const ingot_matmul_desc &desc,
+                            const Factors &factors) const {
+  auto set = [&](cublasLtMatmulDescAttributes_t which, auto value) {
+    check(cublasLtMatmulDescSetAttribute(plan.matmul, which, &value,
+                                         sizeof(value)),
+          "describing scales");
+  };
+  if (factors.bScales) {
+    set(CUBLASLT_MATMUL_DESC_A_SCALE_MODE, getScaleMode(desc.b_scaling));
+    set(CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, factors.bScales);
+  }
+  if (factors.aScales) {
+    set(CUBLASLT_MATMUL_DESC_B_SCALE_MODE, getScaleMode(desc.a_scaling));
+    set(CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, factors.aScales);
+  }
 }
 
 static cublasLtEpilogue_t
@@ -205,8 +241,8 @@ bool BlasLt::chooseAlgorithm(ingot_context &context, Plan &plan,
       prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, workspace);
   // Addresses do not change from one step to the next.
   std::pair<cublasLtMatmulPreferenceAttributes_t, const void *> matrices[] = {
-      {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, operands.b},
-      {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, operands.a},
+      {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, operands.factors.b},
+      {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, operands.factors.a},
       {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES,
        operands.addend ? operands.addend : operands.result},
       {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, operands.result}};
@@ -246,8 +282,9 @@ static std::string describeMatmul(const ingot_matmul_desc &desc,
   for (int64_t number :
        {desc.batch, desc.m, desc.n, desc.k, int64_t(desc.transpose_a),
         int64_t(desc.transpose_b), int64_t(desc.a_type), int64_t(desc.b_type),
-        int64_t(desc.c_type), int64_t(desc.math), desc.scratch_bytes,
-        int64_t(epilogue), int64_t(accumulates)})
+        int64_t(desc.c_type), int64_t(desc.math), int64_t(desc.a_scaling),
+        int64_t(desc.b_scaling), desc.scratch_bytes, int64_t(epilogue),
+        int64_t(accumulates)})
     text += (text.empty() ? "" : " ") + std::to_string(number);
   return text;
 }
@@ -337,18 +374,19 @@ cublasStatus_t BlasLt::run(const Plan &plan, const Operands &operands) const {
     alpha = &one;
     beta = accumulates ? &one : &zero;
   }
-  return cublasLtMatmul(
-      handle, plan.matmul, alpha, operands.b, plan.a, operands.a, plan.b, beta,
-      accumulates ? operands.addend : operands.result, plan.c, operands.result,
-      plan.c, &plan.algorithm, operands.scratch, operands.scratchBytes, stream);
+  return cublasLtMatmul(handle, plan.matmul, alpha, operands.factors.b, plan.a,
+                        operands.factors.a, plan.b, beta,
+                        accumulates ? operands.addend : operands.result, plan.c,
+                        operands.result, plan.c, &plan.algorithm,
+                        operands.scratch, operands.scratchBytes, stream);
 }
 
 void BlasLt::multiply(ingot_context &context, const ingot_matmul_desc &desc,
-                      const void *a, const void *b, void *c, void *scratch) {
-  Operands operands = {a, b,       /*addend=*/nullptr,
-                       c, scratch, desc.scratch_bytes};
+                      const Factors &factors, void *c, void *scratch) {
+  Operands operands = {factors, /*addend=*/nullptr, c, scratch,
+                       desc.scratch_bytes};
   const Plan &plan = context.getCached<Plan>(&desc, /*kind=*/0, [&] {
-    auto made = describe(desc);
+    auto made = describe(desc, factors);
     if (!chooseAlgorithm(context, *made, desc, operands))
       check(CUBLAS_STATUS_NOT_SUPPORTED, "choosing an algorithm");
     return made;
@@ -392,20 +430,17 @@ static std::string describeLack(const ingot_matmul_epilogue_grid_desc &desc) {
 
 bool BlasLt::multiply(ingot_context &context,
                       const ingot_matmul_epilogue_grid_desc &desc,
-                      const void *a, const void *b, void *scratch,
+                      const Factors &factors, void *scratch,
                       void *const *buffers,
                       const std::function<void()> &separately) {
   const ingot_matmul_desc &matmul = desc.matmul;
   if (desc.activation < 0)
     return false;
-  Operands operands = {a,
-                       b,
+  Operands operands = {factors,
                        desc.addend >= 0 ? buffers[desc.addend] : nullptr,
-                       buffers[desc.result],
-                       scratch,
-                       matmul.scratch_bytes};
+                       buffers[desc.result], scratch, matmul.scratch_bytes};
   Plan &plan = context.getCached<Plan>(&desc, /*kind=*/1, [&] {
-    auto made = describe(matmul);
+    auto made = describe(matmul, factors);
     describe(*made, desc, buffers);
     if (!chooseAlgorithm(context, *made, matmul, operands))
       context.notes.push_back(describeLack(desc));

@@ -45,25 +45,37 @@ public:
   BlasLt(const Driver &driver, CUstream stream, Tuner *tuner);
   ~BlasLt();
 
+  /// The addresses of what a matmul multiplies; only operands of 8-bit floats
+  /// have scales.
+  struct Factors {
+    const void *a, *b, *aScales, *bScales;
+  };
+
+  /// Enqueues what comes in another stream.
+  void setStream(CUstream current) { stream = current; }
   /// Enqueues c = a x b (ingot_matmul). Throws failure.
   void multiply(ingot_context &context, const ingot_matmul_desc &desc,
-                const void *a, const void *b, void *c, void *scratch);
+                const Factors &factors, void *c, void *scratch);
   /// Enqueues a matmul with its epilogue; returns false if the library does not
   /// have it, or if `separately`, which enqueues the product and the kernels of
   /// the epilogue, is faster. The first choice is kept. Throws failure.
   bool multiply(ingot_context &context,
-                const ingot_matmul_epilogue_grid_desc &desc, const void *a,
-                const void *b, void *scratch, void *const *buffers,
+                const ingot_matmul_epilogue_grid_desc &desc,
+                const Factors &factors, void *scratch, void *const *buffers,
                 const std::function<void()> &separately);
 
 private:
   struct Plan;
-  std::unique_ptr<Plan> describe(const ingot_matmul_desc &desc) const;
+  std::unique_ptr<Plan> describe(const ingot_matmul_desc &desc,
+                                 const Factors &factors) const;
+  void describeScales(Plan &plan, const ingot_matmul_desc &desc,
+                      const Factors &factors) const;
   void describe(Plan &plan, const ingot_matmul_epilogue_grid_desc &desc,
                 void *const *buffers) const;
   /// The addresses that a matmul reads, writes and works in.
   struct Operands {
-    const void *a, *b, *addend;
+    Factors factors;
+    const void *addend;
     void *result, *scratch;
     int64_t scratchBytes;
   };

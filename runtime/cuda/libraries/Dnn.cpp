@@ -24,7 +24,14 @@ Dnn::Dnn()
 Dnn::Dnn(CUstream_st *stream, Tuner *tuner) : Dnn() {
   this->tuner = tuner;
   check(cudnnCreate(&handle), "starting cuDNN");
-  check(cudnnSetStream(handle, stream), "starting cuDNN");
+  setStream(stream);
+}
+
+void Dnn::setStream(CUstream_st *current) {
+  if (stream == current)
+    return;
+  check(cudnnSetStream(handle, current), "choosing a stream");
+  stream = current;
 }
 
 Dnn::~Dnn() {

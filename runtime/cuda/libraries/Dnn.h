@@ -51,6 +51,8 @@ public:
   /// the fastest of several if there is a tuner. Throws failure if there is no
   /// library.
   explicit Dnn(CUstream_st *stream, Tuner *tuner = nullptr);
+  /// Works on another stream from now on. Throws failure.
+  void setStream(CUstream_st *current);
   /// Plans only, for a GPU that need not be present: `device` is cuDNN's
   /// description of it (CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION).
   explicit Dnn(const std::string &device);
@@ -122,6 +124,7 @@ private:
   INGOT_DNN_FUNCTIONS(INGOT_DECLARE)
 #undef INGOT_DECLARE
   cudnnHandle_t handle = nullptr;
+  CUstream_st *stream = nullptr;
   Tuner *tuner = nullptr;
   PlanCache<Plan> plans;
   /// Replaces the handle where there is no GPU.

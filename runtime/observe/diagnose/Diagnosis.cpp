@@ -173,13 +173,21 @@ static std::optional<Finding> findThreads(const Evidence &e) {
 static std::optional<Finding> findMemory(const Evidence &e) {
   if (e.memoryStall < kMostStall && e.majorFaults < 100)
     return std::nullopt;
-  return Finding{
+  Finding finding{
       Cause::MemoryPressure,
       fmt::format("processes wait for memory {} of the time, and a step reads "
                   "{:.0f} pages back from a disk",
                   percent(e.memoryStall), e.majorFaults),
       {{"--memory-budget", "50%", false, true}},
       std::nullopt};
+  // A step that fits does not wait, and computes half of its activations again.
+  constexpr double recomputed = 0.5;
+  double busy = 1 - std::min(e.memoryStall, 1.0);
+  double gain = e.memoryStall - recomputed * busy * getShare(e.forward, e);
+  if (gain > 0)
+    finding.gain = gain;
+  finding.stake = e.memoryStall;
+  return finding;
 }
 
 static Finding blameProfile(const Evidence &e, double part, const char *what) {

@@ -47,12 +47,7 @@ struct Profile {
 /// Follows the schedule through a run.
 class Profiler {
 public:
-  Profiler(ingot_context &context, const ProfileSchedule &schedule)
-      : context(context), schedule(schedule) {
-    // The first steps of a profile are not those that memory is found for.
-    constexpr size_t usual = size_t(1) << 16;
-    context.events.reserve(usual);
-  }
+  Profiler(ingot_context &context, const ProfileSchedule &schedule);
   Profiler(const Profiler &) = delete;
   Profiler &operator=(const Profiler &) = delete;
   ~Profiler() { context.profiling = false; }

@@ -49,6 +49,15 @@ ProfileSchedule::Phase ProfileSchedule::getPhase(int64_t step) const {
   return step < wait + warmup ? Phase::Warmup : Phase::Active;
 }
 
+Profiler::Profiler(ingot_context &context, const ProfileSchedule &schedule)
+    : context(context), schedule(schedule) {
+  // The first steps of a profile are not those that memory is found for.
+  constexpr size_t usual = size_t(1) << 16;
+  context.events.resize(usual);
+  context.events.clear();
+  context.clock.start();
+}
+
 void Profiler::startStep() {
   using Phase = ProfileSchedule::Phase;
   // What a warm-up recorded is forgotten, and what came after the last step of
@@ -60,7 +69,7 @@ void Profiler::startStep() {
   phase = schedule.getPhase(count++);
   context.profiling = phase != Phase::Off;
   step = {};
-  step.time.begin = std::chrono::steady_clock::now();
+  step.time.begin = context.clock.set();
 }
 
 void Profiler::addData(TimeSpan span) {
@@ -72,7 +81,7 @@ void Profiler::endStep(int64_t number) {
   if (!isActive())
     return;
   step.number = number;
-  step.time.end = std::chrono::steady_clock::now();
+  step.time.end = context.clock.now();
   // Steps may be much shorter than the system takes for an answer.
   constexpr auto interval = std::chrono::milliseconds(5);
   if (step.time.end - residentRead >= interval) {

@@ -2,8 +2,8 @@
 
 #include "runtime/trainer/inspect/StepTimer.h"
 
+#include "runtime/core/commandline/OptionChecks.h"
 #include "runtime/core/files/Crc32.h"
-#include "runtime/trainer/options/OptionChecks.h"
 
 #include <algorithm>
 #include <cmath>

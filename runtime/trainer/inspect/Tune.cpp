@@ -5,11 +5,11 @@
 #include "runtime/core/Console.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/File.h"
+#include "runtime/core/commandline/OptionChecks.h"
 #include "runtime/core/files/Crc32.h"
 #include "runtime/core/files/TunedFile.h"
 #include "runtime/core/machine/ControlGroups.h"
 #include "runtime/core/machine/Process.h"
-#include "runtime/trainer/options/OptionChecks.h"
 
 #include <algorithm>
 #include <cstdlib>

@@ -239,17 +239,25 @@ double Trainer::getRateFactor() {
 }
 
 /// Whether to stop after this step. Ranks agree on it one step late, so that no
-/// rank waits for the others.
+/// rank waits for the others; likewise on whether all have written their parts
+/// of a checkpoint.
 bool Trainer::shouldStop() {
   if (ranks.getSize() == 1)
     return getReceivedSignal() != 0;
   ranks.wait(std::exchange(agreement, 0));
-  bool stop = signals != 0;
-  signals = getReceivedSignal() ? 1 : 0;
-  if (!stop && step < totalSteps)
-    agreement =
-        ranks.startAllReduce(&signals, 1, DType::I32, "agreement on stopping");
-  return stop;
+  bool stop = agreed.signals != 0;
+  auto stage = std::exchange(agreedStage, std::nullopt);
+  if (stage && agreed.writers == 0)
+    saver->endStage(*stage);
+  if (stop || step == totalSteps)
+    return stop;
+  if (saver)
+    agreedStage = saver->getStage();
+  agreed = {getReceivedSignal() ? 1 : 0,
+            agreedStage && saver->isBusy() ? 1 : 0};
+  agreement = ranks.startAllReduce(&agreed, 2, DType::I32,
+                                   "agreement on the next step");
+  return false;
 }
 
 int64_t Trainer::getStepSamples() const {
@@ -510,8 +518,11 @@ void Trainer::run() {
           (timer && timer->isDone()))
         break;
     } catch (const NotFinite &problem) {
-      if (!goesBack)
+      if (!goesBack) {
+        if (saver)
+          saver->wait();
         throw;
+      }
       rollBack(problem);
     }
   }

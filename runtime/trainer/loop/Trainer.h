@@ -161,9 +161,14 @@ private:
   /// The step to which the run went back last, and how often in a row.
   int64_t rolledBackTo = -1, rollbacks = 0;
 
-  /// The number of ranks that received a signal, once the agreement has ended.
-  int32_t signals = 0;
+  /// What ranks agree on after a step; sums over them, once it has ended.
+  struct Agreement {
+    /// Those that received a signal, and those that write a checkpoint.
+    int32_t signals = 0, writers = 0;
+  } agreed;
   Communicator::Ticket agreement = 0;
+  /// The stage of the save that `writers` is about.
+  std::optional<int64_t> agreedStage;
 
   /// A step in flight.
   struct Started {

@@ -3,8 +3,8 @@
 #include "runtime/trainer/options/RunOptions.h"
 
 #include "runtime/core/Error.h"
+#include "runtime/core/commandline/OptionChecks.h"
 #include "runtime/trainer/options/Hyperparameters.h"
-#include "runtime/trainer/options/OptionChecks.h"
 
 #include <algorithm>
 #include <limits>

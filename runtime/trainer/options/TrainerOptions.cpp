@@ -8,11 +8,11 @@
 #include "runtime/trainer/options/TrainerOptions.h"
 
 #include "runtime/core/Error.h"
+#include "runtime/core/commandline/ConfigFile.h"
+#include "runtime/core/commandline/HelpFormatter.h"
+#include "runtime/core/commandline/OptionChecks.h"
 #include "runtime/trainer/inspect/Tune.h"
-#include "runtime/trainer/options/ConfigFile.h"
-#include "runtime/trainer/options/HelpFormatter.h"
 #include "runtime/trainer/options/Hyperparameters.h"
-#include "runtime/trainer/options/OptionChecks.h"
 #include "runtime/trainer/options/RunOptions.h"
 
 #include <CLI/CLI.hpp>
@@ -42,6 +42,25 @@ private:
 };
 
 } // namespace
+
+/// What the environment says, beside the options.
+static constexpr EnvironmentVariable kVariables[] = {
+    {"OMP_NUM_THREADS", "Threads [the processors that the process may use]"},
+    {"OMP_WAIT_POLICY",
+     "active: idle threads spin; passive: they sleep at once [sleep soon]"},
+    {"GOMP_SPINCOUNT", "Turns that idle threads wait before they sleep"},
+    {"INGOT_MAX_ISA",
+     "Leave out instructions above this level, such as x86-64-v3"},
+    {"RANK, WORLD_SIZE",
+     "Ranks as torchrun names them; mpirun's and Slurm's are known too"},
+    {"TMPDIR", "Where compressed shards are unpacked [/tmp]"},
+    {"NO_COLOR", "Messages without color"},
+    {"TERM", "A progress line only on a terminal that can redraw it"},
+    {"CUDA_VISIBLE_DEVICES", "On GPUs: those that ranks may use"},
+    {"CUDA_HOME", "On GPUs: where CUDA's libraries are"},
+    {"INGOT_CUDA_GRAPH", "On GPUs: 0 launches kernels one by one"},
+    {"XDG_CACHE_HOME, HOME", "The user's cache, for --tune"},
+};
 
 /// More threads than any machine has cores.
 static constexpr int64_t kMostWorkers = 256;
@@ -142,19 +161,7 @@ void OptionTable::addData(Options &options) {
 
 void OptionTable::addFiles(Options &options) {
   std::string group = "Files";
-  app.set_config("--config", "",
-                 "Read options from this file, a line of NAME = VALUE each; "
-                 "those on the command line win")
-      ->type_name("FILE.toml")
-      ->check(isConfigurationFile())
-      ->group(group);
-  app.config_formatter(std::make_shared<ConfigReader>());
-  app.allow_config_extras(CLI::config_extras_mode::error);
-  app.add_flag("--print-config", options.printConfig,
-               "Print all options and exit; --config reads what is printed")
-      ->disable_flag_override()
-      ->configurable(false)
-      ->group(group);
+  addConfigOptions(app, options.printConfig, group);
   app.add_option("--init", options.init, "Start from these weights")
       ->type_name("FILE.safetensors")
       ->group(group);
@@ -307,7 +314,8 @@ OptionTable::OptionTable(Options &options, const Manifest &manifest) {
   app.set_help_flag("-h,--help", "Print this and exit");
   app.set_version_flag("--version", manifest.producer,
                        "Print the version and exit");
-  app.formatter(std::make_shared<HelpFormatter>());
+  app.formatter(std::make_shared<HelpFormatter>(
+      std::vector(std::begin(kVariables), std::end(kVariables))));
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   addData(options);
   addRunOptions(app, options, manifest);
@@ -448,17 +456,9 @@ static Error explainUnknown(const std::string &argument,
 /// Splits a message of CLI11, "--option: what is wrong", into option and
 /// problem.
 static Error explainParseError(const CLI::ParseError &error) {
+  if (std::optional<Error> problem = explainConfigError(error))
+    return *problem;
   std::string text = error.what();
-  constexpr std::string_view unknown = "INI was not able to parse ";
-  if (text.starts_with(unknown))
-    return usageError("--config",
-                      "unknown option '" + text.substr(unknown.size()) + "'",
-                      "--help lists the options");
-  if (dynamic_cast<const CLI::ConfigError *>(&error) ||
-      dynamic_cast<const CLI::FileError *>(&error))
-    return usageError(
-        "--config", text,
-        "a line is NAME = VALUE; --print-config shows an example");
   size_t colon = text.find(": ");
   if (text.starts_with("--") && colon != std::string::npos)
     return usageError(text.substr(0, colon), text.substr(colon + 2),

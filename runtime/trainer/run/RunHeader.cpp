@@ -3,8 +3,8 @@
 #include "runtime/trainer/run/RunHeader.h"
 
 #include "runtime/core/File.h"
+#include "runtime/core/commandline/ConfigFile.h"
 #include "runtime/core/text/Text.h"
-#include "runtime/trainer/options/ConfigFile.h"
 
 #include <ctime>
 #include <fmt/format.h>
@@ -49,8 +49,8 @@ StepCost ingot::runtime::getStepCost(const Manifest &manifest, size_t variant,
     const FunctionSpec *function = manifest.findFunction(name, variant);
     if (!function)
       return;
-    auto count = static_cast<double>(times);
     for (const KernelSpec &kernel : function->kernels) {
+      double count = static_cast<double>(times) * kernel.times;
       cost.flops += count * static_cast<double>(kernel.flops);
       cost.boundMs += count * kernel.boundMicroseconds * 1e-3;
     }

@@ -12,6 +12,7 @@
 #include "runtime/checkpoint/Checkpoint.h"
 #include "runtime/checkpoint/CheckpointWriter.h"
 #include "runtime/core/files/FolderLock.h"
+#include "runtime/trainer/run/JointSave.h"
 #include "runtime/trainer/state/Snapshot.h"
 
 #include <optional>
@@ -44,19 +45,31 @@ public:
   /// Copies what is left to copy of a step that is being saved, before anything
   /// but a kernel writes states.
   void finishCopy() { snapshot.finish(); }
-  /// Waits until nothing reads the state or writes to the folder.
+  /// Waits until nothing reads the state or writes to the folder. All ranks
+  /// that have states of their own call it.
   void wait();
   /// Warns of what went wrong since the last call.
   void report();
 
+  /// The stage of a save that needs all ranks, and whether this rank has
+  /// something left to do in it (JointSave); nothing without one.
+  std::optional<int64_t> getStage() const { return joint.getStage(); }
+  bool isBusy() const { return joint.isBusy(); }
+  /// Ends that stage unless it has ended. All ranks call it together, once none
+  /// of them is busy.
+  void endStage(int64_t stage);
+
 private:
   CheckpointContent collect(const CheckpointInfo &info,
                             const WeightAverage *average) const;
-  void write(const CheckpointContent &content, const Retention &retention,
-             const ShardWriter &writeShards = {});
-  /// Saves now, on all ranks.
-  void saveShards(const CheckpointInfo &info, const WeightAverage *average,
+  void write(const CheckpointContent &content, const Retention &retention);
+  /// Starts to save, on all ranks. Throws failure.
+  void startJoint(const CheckpointInfo &info, const WeightAverage *average,
                   const Retention &retention);
+  /// Takes the result of a joint save that has ended.
+  void endJoint();
+  /// Whether an earlier step takes too long to write; the same on all ranks.
+  bool isLate();
   bool hasShards() const;
 
   Session &session;
@@ -77,6 +90,7 @@ private:
   bool saidLate = false;
   Snapshot snapshot;
   CheckpointWriter writer;
+  JointSave joint{ranks, writer};
 };
 
 } // namespace ingot::runtime

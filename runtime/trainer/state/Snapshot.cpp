@@ -13,10 +13,11 @@ namespace abi = ingot::abi;
 /// Copies begin on cache lines.
 static constexpr int64_t kAlignment = 64;
 
-static int64_t countBytes(const SafeTensors &tensors) {
+static int64_t countBytes(Snapshot::Sets sets) {
   int64_t size = 0;
-  for (const auto &[name, tensor] : tensors.tensors)
-    size += abi::alignTo(tensor.getBytes(), kAlignment);
+  for (const SafeTensors *set : sets)
+    for (const auto &[name, tensor] : set->tensors)
+      size += abi::alignTo(tensor.getBytes(), kAlignment);
   return size;
 }
 
@@ -27,10 +28,10 @@ void Snapshot::joinToucher() {
     toucher.join();
 }
 
-void Snapshot::prepare(const SafeTensors &tensors, int64_t more) {
+void Snapshot::prepare(Sets sets, int64_t more) {
   joinToucher();
-  block = Block(countBytes(tensors) + more,
-                "the copy of the state for checkpoints");
+  block =
+      Block(countBytes(sets) + more, "the copy of the state for checkpoints");
   // Signals are for the thread that trains.
   sigset_t all, before;
   sigfillset(&all);
@@ -39,10 +40,10 @@ void Snapshot::prepare(const SafeTensors &tensors, int64_t more) {
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-void Snapshot::take(SafeTensors &tensors) {
+void Snapshot::take(Sets sets) {
   const Manifest &manifest = session.getManifest();
   joinToucher();
-  int64_t size = countBytes(tensors);
+  int64_t size = countBytes(sets);
   if (static_cast<int64_t>(block.getSize()) < size)
     block = Block(size, "the copy of the state for checkpoints");
   std::vector<CopyRange> ranges;
@@ -53,13 +54,13 @@ void Snapshot::take(SafeTensors &tensors) {
     next += bytes;
     return to;
   };
-  for (auto &[name, tensor] : tensors.tensors) {
+  auto placeTensor = [&](const std::string &name, TensorView &tensor) {
     next = block.getData() + abi::alignTo(next - block.getData(), kAlignment);
     int64_t bytes = tensor.getBytes();
     if (!tensor.pieces) {
       tensor.data = {place(tensor.data.data(), bytes),
                      static_cast<size_t>(bytes)};
-      continue;
+      return;
     }
     // A split master: its halves are copied, and joined when they are written.
     const StateSpec &spec = *manifest.findState(name);
@@ -71,6 +72,9 @@ void Snapshot::take(SafeTensors &tensors) {
     tensor.pieces = [=](const TensorView::Sink &take) {
       joinPieces(upper, lower, elements, take);
     };
-  }
+  };
+  for (SafeTensors *set : sets)
+    for (auto &[name, tensor] : set->tensors)
+      placeTensor(name, tensor);
   copy.start(ranges);
 }

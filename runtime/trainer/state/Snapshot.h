@@ -13,6 +13,7 @@
 #include "runtime/core/Memory.h"
 #include "runtime/trainer/state/DelayedCopy.h"
 
+#include <initializer_list>
 #include <thread>
 
 namespace ingot::runtime {
@@ -24,16 +25,19 @@ public:
   Snapshot &operator=(const Snapshot &) = delete;
   ~Snapshot();
 
+  /// Sets of tensors that are copied together.
+  using Sets = std::initializer_list<SafeTensors *>;
+
   /// Allocates the memory for copies of tensors like these and of `more` bytes,
   /// and makes the system provide it while the first steps run: a page that is
   /// touched first by the copy costs several times what the copy does. Throws
   /// failure.
-  void prepare(const SafeTensors &tensors, int64_t more = 0);
+  void prepare(Sets sets, int64_t more = 0);
   /// Starts to copy the bytes of tensors that are in memory, and of the states
-  /// that others are split into (DelayedCopy). The views in `tensors` become
-  /// views of the copy, which is valid once the copy is done, until the next
-  /// call. Throws failure.
-  void take(SafeTensors &tensors);
+  /// that others are split into (DelayedCopy). The views become views of the
+  /// copy, which is valid once the copy is done, until the next call. Throws
+  /// failure.
+  void take(Sets sets);
   /// As in DelayedCopy.
   void finish() { copy.finish(); }
   void wait() const { copy.wait(); }

@@ -318,7 +318,7 @@ SafeTensors ingot::runtime::viewWholeStates(const Session &session) {
   return state;
 }
 
-static SafeTensors viewShards(const Session &session) {
+SafeTensors ingot::runtime::viewShards(const Session &session) {
   SafeTensors shards;
   for (const StateSpec &spec : session.getManifest().states) {
     ElementRange held = session.getHeld(spec);
@@ -336,43 +336,6 @@ static SafeTensors viewShards(const Session &session) {
     shards.metadata[spec.name] = std::to_string(held.begin);
   }
   return shards;
-}
-
-std::vector<uint32_t> ingot::runtime::saveAllShards(const Session &session,
-                                                    Communicator &ranks,
-                                                    std::string folder) {
-  auto length = static_cast<int64_t>(folder.size());
-  ranks.broadcast(&length, sizeof(length), 0, "the checkpoint's folder");
-  if (length == 0)
-    throw failure("rank 0", "cannot write a checkpoint",
-                  "see its message; all ranks need access to the --save "
-                  "folder");
-  folder.resize(length);
-  ranks.broadcast(folder.data(), length, 0, "the checkpoint's folder");
-
-  struct Outcome {
-    int64_t isWritten = 0, crc = 0;
-  } own;
-  std::optional<Error> problem;
-  try {
-    own = {1, saveShards(folder, ranks.getRank(), viewShards(session))};
-  } catch (const Error &error) {
-    problem = error;
-  }
-  std::vector<Outcome> all(ranks.getSize());
-  ranks.allGather(&own, all.data(), sizeof(own), "checksums of the checkpoint");
-  if (problem)
-    throw *problem;
-  std::vector<uint32_t> crcs;
-  for (const Outcome &outcome : all) {
-    if (outcome.isWritten == 0)
-      throw failure(
-          "rank " + std::to_string(crcs.size()),
-          "cannot write its part of the checkpoint",
-          "see its message; all ranks need access to the --save folder");
-    crcs.push_back(static_cast<uint32_t>(outcome.crc));
-  }
-  return crcs;
 }
 
 static int64_t getChecksum(const char *data, int64_t bytes) {

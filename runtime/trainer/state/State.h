@@ -33,11 +33,8 @@ void refreshCopies(Session &session);
 /// Returns the unsharded states for a checkpoint.
 SafeTensors viewWholeStates(const Session &session);
 
-/// Writes this rank's shards into the folder of rank 0; all ranks call it
-/// together. Returns the checksums of all files. Throws failure on all ranks if
-/// one of them cannot write.
-std::vector<uint32_t> saveAllShards(const Session &session, Communicator &ranks,
-                                    std::string folder);
+/// Returns this rank's shards for a checkpoint.
+SafeTensors viewShards(const Session &session);
 
 /// Broadcasts the states of rank 0, except for those with a value for each
 /// rank, and gives each rank its own random numbers. Throws failure if ranks do

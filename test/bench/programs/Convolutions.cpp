@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Ingot's own convolutions against oneDNN's in fp32 with channels last,
-// alternating in one run: GFLOP/s of the forward pass and of the gradients of
+// Ingot's own convolutions against oneDNN's in fp32 with channels last, or
+// against direct convolution where another algorithm is chosen, alternating in
+// one run: GFLOP/s of the forward pass and of the gradients of
 // input and filter, counted as direct convolutions, the best of the rounds.
 // INGOT_MAX_ISA holds both to a level.
 //
 //   cmake --build --preset release --target ingot-bench-convolutions
-//   OMP_NUM_THREADS=1 build/release/bin/ingot-bench-convolutions [ROUNDS]
+//   OMP_NUM_THREADS=1 build/release/bin/ingot-bench-convolutions [ROUNDS
+//   [direct]]
 
+#include "runtime/abi/ConvolutionScratch.h"
 #include "runtime/core/Context.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/Memory.h"
 #include "runtime/core/machine/Features.h"
 #include "runtime/cpu/ThreadPool.h"
 #include "runtime/cpu/VendorLibrary.h"
+#include "runtime/cpu/direct/DirectConvolution.h"
 #include "test/bench/programs/KernelTime.h"
 
 #include <algorithm>
@@ -40,7 +44,7 @@ std::vector<float> draw(int64_t count) {
   return values;
 }
 
-void compare(const Shape &s, int rounds) {
+void compare(const Shape &s, int rounds, bool isDirect) {
   ingot_conv_desc d = {};
   d.type = INGOT_F32;
   d.channels_last = 1;
@@ -66,6 +70,10 @@ void compare(const Shape &s, int rounds) {
   std::vector<float> result(
       std::max({input.size(), filter.size(), output.size()}));
   Block scratch(d.scratch_bytes, "scratch");
+  ingot::abi::DirectBlocking blockings[] = {
+      {d, ConvKind::Forward, getThreadCount()},
+      {d, ConvKind::InputGrad, getThreadCount()},
+      {d, ConvKind::FilterGrad, getThreadCount()}};
   ingot_context context;
   double flops =
       2e-9 * static_cast<double>(output.size()) * static_cast<double>(taps);
@@ -90,10 +98,16 @@ void compare(const Shape &s, int rounds) {
                        entry(&context, &d, first, second, result.data(),
                              scratch.getData());
                      }));
-      theirs = std::min(theirs, measure([&] {
-                          vendor::convolve(&context, other, kind, first, second,
-                                           result.data(), nullptr);
-                        }));
+      theirs = std::min(
+          theirs, measure([&] {
+            if (isDirect)
+              return convolveDirect(
+                  d, kind, first, second, result.data(),
+                  context.getScratch(blockings[int(kind)].getBytes(), nullptr,
+                                     0));
+            ingot_vendor_convolve(&context, &other, static_cast<int32_t>(kind),
+                                  first, second, result.data(), nullptr);
+          }));
     }
     std::printf(" %8.1f %8.1f %5.2f", flops / own, flops / theirs,
                 theirs / own);
@@ -108,14 +122,16 @@ int main(int argc, char **argv) try {
   int rounds = argc > 1 ? std::atoi(argv[1]) : 20;
   if (rounds <= 0) {
     std::fprintf(stderr, "error: ROUNDS: not a positive number\nhint: "
-                         "ingot-bench-convolutions [ROUNDS]\n");
+                         "ingot-bench-convolutions [ROUNDS [direct]]\n");
     return 2;
   }
+  bool isDirect = argc > 2;
   std::printf("%29s %24s %24s\n%4s %4s %4s %5s %2s %2s %4s", "forward",
               "input gradient", "filter gradient", "n", "size", "in", "out",
               "k", "s", "g");
   for (int i = 0; i < 3; ++i)
-    std::printf(" %8s %8s %5s", "ingot", "oneDNN", "ratio");
+    std::printf(" %8s %8s %5s", "ingot", isDirect ? "direct" : "oneDNN",
+                "ratio");
   std::printf("\n");
   // Of resnet18 on 32 x 32, of ResNet-50 and of MobileNet.
   for (const Shape &shape : {Shape{16, 32, 64, 64, 3, 1, 1},
@@ -134,7 +150,7 @@ int main(int argc, char **argv) try {
                              {16, 32, 96, 96, 3, 1, 96},
                              {16, 32, 96, 96, 3, 2, 96},
                              {16, 14, 480, 480, 5, 1, 480}})
-    compare(shape, rounds);
+    compare(shape, rounds, isDirect);
   return 0;
 } catch (const Error &error) {
   std::fputs(error.format().c_str(), stderr);

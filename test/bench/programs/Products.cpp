@@ -5,7 +5,8 @@
 // mlp, forward (x w^T) and the gradients of the input (dy w) and of the weights
 // (dy^T x). Prints the GFLOP/s of each, the best of the rounds, and the ratio.
 // Uses AMX where the CPU has it; `vectors` measures the f32 vector kernels in
-// any case. 16 bits without AMX are compared with this tree's own f32.
+// any case. 16 bits without instructions for them are compared with this tree's
+// own f32.
 //
 //   cmake --build --preset release --target ingot-bench-products
 //   OMP_NUM_THREADS=2 build/release/bin/ingot-bench-products
@@ -84,7 +85,8 @@ double compare(const Product &p, int32_t type, bool onTiles, int rounds,
   product.c_type = resultType;
   ingot_context context;
   std::function<void()> runOther;
-  if (type != INGOT_F32 && !onTiles) {
+  bool isDot = type == INGOT_BF16 && gemm::multipliesBf16();
+  if (type != INGOT_F32 && !onTiles && !isDot) {
     ingot_matmul_desc wide = product;
     wide.a_type = wide.b_type = wide.c_type = INGOT_F32;
     auto wideA = std::make_shared<Matrix>(p.m * p.k, INGOT_F32);
@@ -149,7 +151,11 @@ int main(int argc, char **argv) {
   dnnl::engine engine = getDnnlEngine();
   dnnl::stream stream(engine);
   std::printf("%6s %6s %6s %9s %9s %9s %6s\n", "m", "n", "k", "", "ingot",
-              type == INGOT_F32 || onTiles ? "oneDNN" : "f32", "ratio");
+              type == INGOT_F32 || onTiles ||
+                      (type == INGOT_BF16 && gemm::multipliesBf16())
+                  ? "oneDNN"
+                  : "f32",
+              "ratio");
   double worst = 1e9;
   // Inputs and outputs of the layers, and the rows.
   constexpr int64_t layers[][3] = {

@@ -65,6 +65,7 @@ exec.step @step attributes {arena_bytes = 4096 : i64} {
   exec.call @ingot_matmul(a = %a, b = %b, c = %c, scratch = %s) <batch = 1, m = 2, n = 3, k = 4, transpose_a = 1, math = tf32> : memref<4x2xf32>, memref<4x3xf32>, memref<2x3xf32>, memref<192xi8>
   exec.matmul_epilogue %a, %b <batch = 1, m = 2, n = 3, k = 4, transpose_a = 1> finish @finish() -> (%c) scratch %s {product = 0 : i64, flops = 8 : i64} : memref<4x2xf32>, memref<4x3xf32>, memref<2x3xf32>, memref<192xi8>
   exec.matmul_epilogue_grid %a, %b <batch = 1, m = 2, n = 3, k = 4, transpose_a = 1> finish <@device::@finish blocks 7 of 256 shared 0>() -> (%c) extra [#exec.grid<@device::@sum blocks 9 of 256 shared 32>](%x) -> %d partials() {product = 0 : i64, flops = 8 : i64, library = #ingot.library_epilogue<identity result = 1 bias_grad = 3 of rhs>} : memref<4x2xf32>, memref<4x3xf32>, memref<2x3xf32>, memref<8xf32>, memref<3xf32>
+  exec.matmul_grid %a, %b <batch = 1, m = 2, n = 3, k = 4, transpose_a = 1> <@device::@own blocks 7 of 384 shared 0> tile <128 x 256 x 64> dynamic 4096(%x) -> (%c) {flops = 8 : i64} : memref<4x2xf32>, memref<4x3xf32>, memref<8xf32>, memref<2x3xf32>
 }
 )mlir";
 
@@ -212,4 +213,16 @@ TEST_F(Descriptors, AreWhatCallsSay) {
   EXPECT_EQ(extra->kernel.getValue(), "sum");
   EXPECT_FALSE(
       device.findAddress(offsetof(Desc, extra) + sizeof(ingot_grid_kernel)));
+
+  auto own =
+      calls["exec.matmul_grid"].getDescriptor(22).get<ingot_matmul_grid_desc>();
+  check(own.matmul, 22);
+  EXPECT_EQ(own.kernel.index, 22);
+  EXPECT_EQ(own.kernel.grid, 7);
+  EXPECT_EQ(own.kernel.block, 384);
+  EXPECT_EQ(own.kernel.buffers, 2);
+  EXPECT_EQ(own.tile_m, 128);
+  EXPECT_EQ(own.tile_n, 256);
+  EXPECT_EQ(own.tile_k, 64);
+  EXPECT_EQ(own.dynamic_bytes, 4096);
 }

@@ -268,6 +268,36 @@ func.func @two_launches_without_partial_sums() {
 
 // -----
 
+func.func @matmul_grid_of_other_sizes() {
+  %a = exec.buffer arena 0 : memref<4x4xf32>
+  // expected-error @+1 {{buffer 'a' must have 32 elements, got 'memref<4x4xf32>'}}
+  exec.matmul_grid %a, %a <batch = 1, m = 4, n = 4, k = 8> <@own blocks 1 of 384 shared 0> tile <128 x 128 x 64> dynamic 64() -> (%a) {flops = 9 : i64} : memref<4x4xf32>, memref<4x4xf32>, memref<4x4xf32>
+  return
+}
+
+// -----
+
+func.func @matmul_grid_without_results() {
+  %a = exec.buffer arena 0 : memref<4x4xf32>
+  // expected-error @+1 {{writes nothing}}
+  exec.matmul_grid %a, %a <batch = 1, m = 4, n = 4, k = 4> <@own blocks 1 of 384 shared 0> tile <128 x 128 x 64> dynamic 64(%a) -> () {flops = 9 : i64} : memref<4x4xf32>, memref<4x4xf32>, memref<4x4xf32>
+  return
+}
+
+// -----
+
+gpu.module @device {
+  gpu.func @own(%a: !llvm.ptr, %y: memref<16xf32>) kernel { gpu.return }
+}
+func.func @matmul_grid_without_maps() {
+  %a = exec.buffer arena 0 : memref<4x4xf32>
+  // expected-error @+1 {{passes 1 buffers, kernel takes 2}}
+  exec.matmul_grid %a, %a <batch = 1, m = 4, n = 4, k = 4> <@device::@own blocks 1 of 384 shared 0> tile <128 x 128 x 64> dynamic 64() -> (%a) {flops = 9 : i64} : memref<4x4xf32>, memref<4x4xf32>, memref<4x4xf32>
+  return
+}
+
+// -----
+
 // expected-error @+1 {{places 'x' outside of its arena: at 64 of 64}}
 exec.step @input_outside attributes {arena_bytes = 64 : i64, inputs = [#exec.value<name = "x", kind = "data", type = tensor<8xf32>, offset = 64>]} {
 }
@@ -309,4 +339,30 @@ module attributes {exec.arena = 1 : i64} {}
 // expected-error @+1 {{attribute 'exec.offset' must be an offset, on a state}}
 func.func @offset() attributes {exec.offset = 0 : i64} {
   return
+}
+
+// -----
+
+exec.step @strides attributes {arena_bytes = 4096 : i64} {
+  exec.repeat 4 {
+    // expected-error @+1 {{has 2 strides in 1 loops}}
+    %x = exec.buffer arena 0 by [64, 64] : memref<8xf32>
+  }
+}
+
+// -----
+
+exec.step @alignment attributes {arena_bytes = 4096 : i64} {
+  exec.repeat 4 {
+    // expected-error @+1 {{strides must be multiples of 64, got 32}}
+    %x = exec.buffer arena 0 by [32] : memref<8xf32>
+  }
+}
+
+// -----
+
+exec.step @count attributes {arena_bytes = 4096 : i64} {
+  // expected-error @+1 {{attribute 'count' failed to satisfy constraint}}
+  exec.repeat 0 {
+  }
 }

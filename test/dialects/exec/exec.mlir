@@ -59,6 +59,8 @@ exec.step @step attributes {arena_bytes = 4096 : i64} {
   exec.matmul_epilogue_grid %l, %r <batch = 3, m = 4, n = 5, k = 2, transpose_a = 1> finish <@finish blocks 1 of 256 shared 0>(%m) -> (%m) {flops = 9 : i64, product = 0 : i64, library = #ingot.library_epilogue<identity addend = 1 result = 2>} : memref<3x2x4xf32>, memref<3x2x5xf32>, memref<3x4x5xf32>, memref<3x4x5xf32>
   // CHECK: exec.matmul_epilogue_grid %{{.*}}, %{{.*}} <batch = 3, m = 4, n = 5, k = 2, transpose_a = 1>() -> (%{{.*}}) extra [#exec.grid<@sum blocks 2 of 256 shared 64>, #exec.grid<@sum blocks 1 of 256 shared 0>](%[[A]]) -> %{{.*}} partials(%{{.*}}) {flops
   exec.matmul_epilogue_grid %l, %r <batch = 3, m = 4, n = 5, k = 2, transpose_a = 1>() -> (%m) extra [#exec.grid<@sum blocks 2 of 256 shared 64>, #exec.grid<@sum blocks 1 of 256 shared 0>](%a) -> %e partials(%w) {flops = 9 : i64, product = 0 : i64, library = #ingot.library_epilogue<identity result = 1 bias_grad = 4 of lhs>} : memref<3x2x4xf32>, memref<3x2x5xf32>, memref<3x4x5xf32>, memref<8xf32>, memref<8xf32>, memref<f32>
+  // CHECK: exec.matmul_grid %{{.*}}, %{{.*}} <batch = 3, m = 4, n = 5, k = 2, transpose_a = 1> <@own blocks 132 of 384 shared 0> tile <128 x 256 x 64> dynamic 4096(%{{.*}}) -> (%{{.*}}) {flops = 9 : i64}
+  exec.matmul_grid %l, %r <batch = 3, m = 4, n = 5, k = 2, transpose_a = 1> <@own blocks 132 of 384 shared 0> tile <128 x 256 x 64> dynamic 4096(%a) -> (%m) {flops = 9 : i64} : memref<3x2x4xf32>, memref<3x2x5xf32>, memref<8xf32>, memref<3x4x5xf32>
   %i = exec.buffer arena 1024 : memref<1x2x5x5xf32>
   %f = exec.buffer arena 1280 : memref<4x2x3x3xf32>
   %o = exec.buffer arena 1600 : memref<1x4x3x3xf32>
@@ -80,4 +82,20 @@ exec.step @step attributes {arena_bytes = 4096 : i64} {
   exec.call @ingot_all_reduce_wait(bucket = %a) <elements = 8, number = 3> {bytes = 4 : i64} : memref<8xf32>
   // CHECK: "test.descriptor"() {desc = #exec.desc<ingot_shard_desc <elements = 8, type = bf16, shard_first = 32, shard_of = 96>>}
   "test.descriptor"() {desc = #exec.desc<ingot_shard_desc <elements = 8, type = bf16, shard_first = 32, shard_of = 96>>} : () -> ()
+}
+
+// CHECK-LABEL: exec.step @loops
+// CHECK: exec.repeat 4 {
+// CHECK-NEXT: %[[X:.*]] = exec.buffer arena 768 by [-256] : memref<8xf32>
+// CHECK-NEXT: exec.repeat 2 {
+// CHECK-NEXT: %[[Y:.*]] = exec.buffer arena 0 by [128, 64] : memref<8xf32>
+exec.step @loops attributes {arena_bytes = 4096 : i64} {
+  exec.repeat 4 {
+    %x = exec.buffer arena 768 by [-256] : memref<8xf32>
+    exec.repeat 2 {
+      %y = exec.buffer arena 0 by [128, 64] : memref<8xf32>
+      exec.launch @scale(%y) -> (%y) {flops = 8 : i64} : memref<8xf32> -> memref<8xf32>
+    }
+    exec.launch @scale(%x) -> (%x) {flops = 8 : i64} : memref<8xf32> -> memref<8xf32>
+  }
 }

@@ -74,15 +74,27 @@ std::optional<fakes::Element> getElement(cudaDataType type) {
     return fakes::Element::BF16;
   case CUDA_R_16F:
     return fakes::Element::F16;
+  case CUDA_R_8F_E4M3:
+    return fakes::Element::F8E4M3;
+  case CUDA_R_8F_E5M2:
+    return fakes::Element::F8E5M2;
   default:
     return std::nullopt;
   }
+}
+
+bool isFloat8(cudaDataType type) {
+  return type == CUDA_R_8F_E4M3 || type == CUDA_R_8F_E5M2;
 }
 
 /// Whether cublasLtMatmul's table of types has the combination.
 bool isSupported(cublasComputeType_t compute, cudaDataType a, cudaDataType b,
                  cudaDataType c) {
   bool isHalf = a == CUDA_R_16BF || a == CUDA_R_16F;
+  if (isFloat8(a) && isFloat8(b))
+    return compute == CUBLAS_COMPUTE_32F &&
+           (a == CUDA_R_8F_E4M3 || b == CUDA_R_8F_E4M3) &&
+           (c == CUDA_R_16BF || c == CUDA_R_16F || c == CUDA_R_32F);
   if (a != b)
     return false;
   if (compute == CUBLAS_COMPUTE_64F)
@@ -115,9 +127,73 @@ void checkPlace(const fakes::Matrix &matrix, int64_t batch, const char *name) {
     record("violation", " cublasLtMatmul: %s is not on the GPU", name);
 }
 
+/// What the library requires of matmuls of 8-bit floats: "cublasLtMatmul()" and
+/// "Narrow Precision Data Types Usage".
+void checkFloat8(const fakes::MatmulCall &call) {
+  auto violate = [](const char *what) {
+    record("violation", " cublasLtMatmul of 8-bit floats: %s", what);
+  };
+  constexpr long ada = 89, hopper = 90, blackwell = 100, smallBlackwell = 120;
+  long arch = fakes::getSetting("INGOT_FAKE_ARCH", hopper);
+  if (arch < ada)
+    violate("the GPU has none");
+  if ((arch < blackwell || arch >= smallBlackwell) &&
+      (!call.transposesA || call.transposesB))
+    violate("not in the format TN");
+  int64_t k = call.transposesA ? call.a.rows : call.a.columns;
+  for (int64_t size : {call.d.rows, call.d.columns, k})
+    if (size % 16 != 0)
+      violate("sizes");
+  for (const void *data : {call.a.data, call.b.data, call.c.data,
+                           static_cast<const void *>(call.d.data)})
+    if (reinterpret_cast<uintptr_t>(data) % 16 != 0)
+      violate("alignment");
+  auto a = call.aScales.mode, b = call.bScales.mode;
+  auto isSquares = [](auto mode) {
+    return mode == CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F;
+  };
+  auto isRuns = [&](auto mode) {
+    return mode == CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F || isSquares(mode);
+  };
+  if (a != b && !(isRuns(a) && isRuns(b)))
+    violate("scale modes of A and B");
+  if (isSquares(a) && isSquares(b))
+    violate("squares of A and of B");
+  if (isRuns(a) && arch != hopper)
+    violate("scale mode of another GPU");
+  if (a == CUBLASLT_MATMUL_MATRIX_SCALE_VEC32_UE8M0 && arch < blackwell)
+    violate("scale mode of another GPU");
+  auto isOnDevice =
+      fakes::findInDriver<fakes::IsOnDevice>("ingotFakeIsOnDevice");
+  for (auto [scales, rows] : {std::pair(&call.aScales, call.d.rows),
+                              {&call.bScales, call.d.columns}}) {
+    bool isScalar = scales->mode == CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F;
+    if (!scales->data) {
+      if (!isScalar)
+        violate("no scales");
+      continue;
+    }
+    if (isOnDevice && !isOnDevice(scales->data, scales->getBytes(rows, k)))
+      violate("scales are not on the GPU");
+    if (!isScalar && reinterpret_cast<uintptr_t>(scales->data) % 16 != 0)
+      violate("alignment of scales");
+  }
+}
+
+/// Whether the library has the epilogue for 8-bit floats: not those of
+/// gradients.
+bool hasFloat8Epilogue(int epilogue) {
+  constexpr int gradients =
+      (CUBLASLT_EPILOGUE_DRELU | CUBLASLT_EPILOGUE_DGELU |
+       CUBLASLT_EPILOGUE_DRELU_BGRAD | CUBLASLT_EPILOGUE_BGRADA |
+       CUBLASLT_EPILOGUE_BGRADB) &
+      ~128;
+  return (epilogue & gradients) == 0;
+}
+
 /// The library's rules for what epilogues read and write beside the result.
 void checkEpilogue(cublasLtMatmulDesc_t product, const Layout &c,
-                   const void *result) {
+                   const void *result, bool narrow) {
   constexpr int sumsOperand =
       CUBLASLT_EPILOGUE_BGRADA | CUBLASLT_EPILOGUE_BGRADB;
   constexpr int sums =
@@ -127,8 +203,10 @@ void checkEpilogue(cublasLtMatmulDesc_t product, const Layout &c,
   auto get = [&](int name) { return getAttribute(product, name); };
   int epilogue = getEpilogue(product);
   long long bias = get(CUBLASLT_MATMUL_DESC_BIAS_POINTER);
+  // With an f32 result, the bias of 8-bit floats is in bf16.
+  cudaDataType biasType = narrow && c.type == CUDA_R_32F ? CUDA_R_16BF : c.type;
   if ((epilogue & hasBias) != 0 &&
-      (bias == 0 || get(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE) != c.type))
+      (bias == 0 || get(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE) != biasType))
     record("violation", " cublasLtMatmul: bias");
   // What is summed up goes where nothing else is.
   auto first = reinterpret_cast<long long>(result);
@@ -238,7 +316,7 @@ cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t preference,
 /// Algorithms 1 to 3, as many as are asked for, each for the alignments of the
 /// preference.
 cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
-    cublasLtHandle_t, cublasLtMatmulDesc_t product, cublasLtMatrixLayout_t,
+    cublasLtHandle_t, cublasLtMatmulDesc_t product, cublasLtMatrixLayout_t a,
     cublasLtMatrixLayout_t, cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
     cublasLtMatmulPreference_t preference, int most,
     cublasLtMatmulHeuristicResult_t *results, int *found) {
@@ -247,6 +325,8 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
     return CUBLAS_STATUS_SUCCESS;
   bool isPlain = getEpilogue(product) == CUBLASLT_EPILOGUE_DEFAULT;
   if (!isPlain && fakes::getSetting("INGOT_FAKE_NO_EPILOGUES", 0) == 1)
+    return CUBLAS_STATUS_SUCCESS;
+  if (isFloat8(get(a).type) && !hasFloat8Epilogue(getEpilogue(product)))
     return CUBLAS_STATUS_SUCCESS;
   for (; *found < most && *found < algorithms; ++*found) {
     results[*found] = {};
@@ -305,7 +385,8 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t product,
         alignment == 0 ||
         reinterpret_cast<uintptr_t>(addresses[i]) % alignment != 0)
       record("violation", " cublasLtMatmul: alignment of matrix %d", i);
-  checkEpilogue(product, c, result);
+  bool narrow = isFloat8(a.type);
+  checkEpilogue(product, c, result, narrow);
   if (getEpilogue(product) != CUBLASLT_EPILOGUE_DEFAULT &&
       fakes::getSetting("INGOT_FAKE_NO_EPILOGUES", 0) == 2) {
     record("refused", " %s", __func__);
@@ -317,12 +398,13 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t product,
                    b.type, c.type))
     record("violation", " cublasLtMatmul: types");
   if (record(__func__,
-             " m=%llu n=%llu k=%llu type=%d epilogue=%d beta=%d algorithm=%d",
+             " m=%llu n=%llu k=%llu type=%d epilogue=%d beta=%d algorithm=%d "
+             "operands=%d,%d",
              m, n, k, c.type, getEpilogue(product), accumulates,
-             static_cast<int>(algorithm->data[0])))
+             static_cast<int>(algorithm->data[0]), a.type, b.type))
     return CUBLAS_STATUS_EXECUTION_FAILED;
-  fakes::MatmulCall call = {makeMatrix(a, aData), makeMatrix(b, bData),
-                            makeMatrix(c, cData), makeMatrix(c, result)};
+  fakes::MatmulCall call{makeMatrix(a, aData), makeMatrix(b, bData),
+                         makeMatrix(c, cData), makeMatrix(c, result)};
   auto batch = c.attributes.find(CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT);
   call.batch = batch == c.attributes.end() ? 1 : batch->second;
   for (auto [matrix, name] : {std::pair(&call.a, "A"),
@@ -330,6 +412,21 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t product,
                               {&call.c, "C"},
                               {&call.d, "D"}})
     checkPlace(*matrix, call.batch, name);
+  call.transposesA = transposesA;
+  call.transposesB = transposesB;
+  auto getScales = [&](int pointer, int mode) {
+    return fakes::Scales{
+        reinterpret_cast<const void *>(getAttribute(product, pointer)),
+        static_cast<cublasLtMatmulMatrixScale_t>(getAttribute(product, mode))};
+  };
+  call.aScales = getScales(CUBLASLT_MATMUL_DESC_A_SCALE_POINTER,
+                           CUBLASLT_MATMUL_DESC_A_SCALE_MODE);
+  call.bScales = getScales(CUBLASLT_MATMUL_DESC_B_SCALE_POINTER,
+                           CUBLASLT_MATMUL_DESC_B_SCALE_MODE);
+  if (narrow)
+    checkFloat8(call);
+  else if (call.aScales.data || call.bScales.data)
+    record("violation", " cublasLtMatmul: scales of wide matrices");
   if (!fakes::computes())
     return CUBLAS_STATUS_SUCCESS;
   bool isDouble = c.type == CUDA_R_64F;
@@ -337,8 +434,6 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t product,
     return isDouble ? *static_cast<const double *>(factor)
                     : *static_cast<const float *>(factor);
   };
-  call.transposesA = transposesA;
-  call.transposesB = transposesB;
   call.roundsToTF32 = reinterpret_cast<Product *>(product)->compute ==
                       CUBLAS_COMPUTE_32F_FAST_TF32;
   call.alpha = scale(alpha);
@@ -348,7 +443,8 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t product,
   call.bias =
       reinterpret_cast<void *>(attribute(CUBLASLT_MATMUL_DESC_BIAS_POINTER));
   // The type of the result unless it is set, which is checked.
-  call.biasElement = *getElement(c.type);
+  call.biasElement =
+      *getElement(narrow && c.type == CUDA_R_32F ? CUDA_R_16BF : c.type);
   call.biasStride = attribute(CUBLASLT_MATMUL_DESC_BIAS_BATCH_STRIDE);
   call.auxiliary = reinterpret_cast<void *>(
       attribute(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER));

@@ -118,7 +118,7 @@ VALID = {
     "--zero": ["1", "2"],
     "--target": ["cpu", "cuda"],
     "--arch": ["native", "x86-64-v2", "x86-64-v3", "x86-64-v4", "sm_90"],
-    "-O": ["0", "1", "2", "3"],
+    "--level": ["0", "1", "2", "3"],
     "--memory-budget": ["50%", "90%", "100%", "1MiB", "10KiB", "1GiB"],
     "--remat": ["save=.*", "recompute=.*", "recompute=w"],
     "--weights": ["embed", "sidecar", "none"],

@@ -49,9 +49,11 @@ static std::optional<NodeTime> predict(const GpuModel &model,
   llvm::StringRef kind = node.getString("kind").value_or("");
   Traffic traffic = Traffic::ofMemory(getNumber(node, "bytes"));
   if (kind == "matmul")
-    return model.getMatmul({getNumber(node, "batch", 1), getNumber(node, "m"),
-                            getNumber(node, "n"), getNumber(node, "k")},
-                           traffic);
+    return model.getMatmul(
+        {getNumber(node, "batch", 1), getNumber(node, "m"),
+         getNumber(node, "n"), getNumber(node, "k"),
+         node.getString("type") == "f8" ? INGOT_F8E4M3 : INGOT_BF16},
+        traffic);
   if (kind == "attention") {
     Attention attention;
     attention.batch = getNumber(node, "batch", 1);

@@ -112,3 +112,39 @@ func.func @train_step(%w: tensor<f32> {ingot.state = @w})
   %0 = ingot.exp %w : tensor<f32>
   return %0, %0 : tensor<f32>, tensor<f32>
 }
+
+// -----
+
+// The gradient of a loop is a loop in the opposite direction, which reads what
+// the first one saved.
+ingot.state parameter @w : tensor<4xf32> = dense<1.0> : tensor<4xf32>
+// CHECK-LABEL: func.func @train_step(
+// CHECK-SAME:    %[[X:[a-z0-9]+]]: tensor<3x4xf32>{{.*}}, %[[W:[a-z0-9]+]]: tensor<4xf32>
+// CHECK: %[[L:.*]]:3 = ingot.loop 3 carries(%{{.*}}) slices(%[[X]]) captures(%[[W]]) :
+// CHECK: ^bb0(%[[H:.*]]: tensor<4xf32>, %{{.*}}: tensor<4xf32>, %{{.*}}: tensor<4xf32>):
+// CHECK: %[[T:.*]] = ingot.tanh
+// CHECK: ingot.yield %[[T]], %[[T]], %[[H]]
+// CHECK: ingot.reduce sum %[[L]]#0
+// CHECK: %[[ZERO:.*]] = ingot.constant dense<0.000000e+00> : tensor<4xf32>
+// CHECK: %[[G:.*]]:2 = ingot.loop 3 reverse carries(%{{.*}}, %[[ZERO]]) slices(%[[L]]#1, %[[L]]#2) captures(%[[W]]) :
+// CHECK: ^bb0(%[[C:.*]]: tensor<4xf32>, %[[SUM:.*]]: tensor<4xf32>, %{{.*}}: tensor<4xf32>, %[[OLD:.*]]: tensor<4xf32>, %[[V:.*]]: tensor<4xf32>):
+// CHECK: %[[D:.*]] = ingot.mul %[[C]]
+// CHECK: %[[BACK:.*]] = ingot.mul %[[D]], %[[V]]
+// CHECK: %[[TERM:.*]] = ingot.mul %[[D]], %[[OLD]]
+// CHECK: %[[NEXT:.*]] = ingot.add %[[SUM]], %[[TERM]]
+// CHECK: ingot.yield %[[BACK]], %[[NEXT]]
+// CHECK: return %{{.*}}, %[[G]]#1
+func.func @train_step(%x: tensor<3x4xf32> {ingot.kind = "data", ingot.name = "x"},
+                      %w: tensor<4xf32> {ingot.state = @w}) -> (tensor<f32> {ingot.name = "loss"}) {
+  %zero = ingot.constant dense<0.0> : tensor<4xf32>
+  %0 = ingot.loop 3 carries(%zero) slices(%x) captures(%w)
+      : (tensor<4xf32>, tensor<3x4xf32>, tensor<4xf32>) -> tensor<4xf32> {
+  ^body(%h: tensor<4xf32>, %row: tensor<4xf32>, %weight: tensor<4xf32>):
+    %product = ingot.mul %h, %weight : tensor<4xf32>
+    %sum = ingot.add %product, %row : tensor<4xf32>
+    %next = ingot.tanh %sum : tensor<4xf32>
+    ingot.yield %next : tensor<4xf32>
+  }
+  %1 = ingot.reduce sum %0 dims = [0] : (tensor<4xf32>) -> tensor<f32>
+  return %1 : tensor<f32>
+}

@@ -304,3 +304,36 @@ module attributes {exec.state_bytes = 64 : i64} {
     %3 = arith.constant 0 : i64
   }
 }
+
+// -----
+
+// A copy in a loop is one call; its buffers are planned for all iterations.
+module attributes {exec.state_bytes = 0 : i64} {
+  exec.step @train_step attributes {arena_bytes = 512 : i64,
+      intervals = [#exec.interval<kind = "input", offset = 0, bytes = 256, first = 0, last = 0>,
+                   #exec.interval<kind = "output", offset = 256, bytes = 256, first = 0, last = 1>],
+      memory = #exec.memory<peak = 512, weights = 0, optimizer = 0, gradient = 0, activation = 512, workspace = 0, communication = 0>} {
+    exec.repeat 4 {
+      %0 = exec.buffer arena 0 by [64] : memref<8xf32>
+      %1 = exec.buffer arena 448 by [-64] : memref<8xf32>
+      exec.call @ingot_copy(from = %0, to = %1) <bytes = 32> : memref<8xf32>, memref<8xf32>
+    }
+  }
+}
+
+// -----
+
+// One more iteration than is planned.
+module attributes {exec.state_bytes = 0 : i64} {
+  exec.step @train_step attributes {arena_bytes = 512 : i64,
+      intervals = [#exec.interval<kind = "input", offset = 0, bytes = 256, first = 0, last = 0>,
+                   #exec.interval<kind = "output", offset = 256, bytes = 256, first = 0, last = 1>],
+      memory = #exec.memory<peak = 512, weights = 0, optimizer = 0, gradient = 0, activation = 512, workspace = 0, communication = 0>} {
+    exec.repeat 5 {
+      %0 = exec.buffer arena 0 by [64] : memref<8xf32>
+      %1 = exec.buffer arena 448 by [-64] : memref<8xf32>
+      // expected-error @+1 {{takes bytes 0 to 288 of the arena, which are not planned for call 0}}
+      exec.call @ingot_copy(from = %0, to = %1) <bytes = 32> : memref<8xf32>, memref<8xf32>
+    }
+  }
+}

@@ -257,14 +257,15 @@ TEST_F(CheckpointTest, UsesTheOneBeforeDamageToAnyFile) {
     content.state.tensors["v"] = view(trained);
     content.constants.tensors["c"] = view(constant);
     content.constantsCrc = crc;
-    crc = saveCheckpoint(directory, content, {}, [&](const std::string &name) {
-      SafeTensors shards;
-      shards.tensors["s"] = view(shard);
-      std::vector<uint32_t> crcs;
-      for (int64_t rank : {0, 1})
-        crcs.push_back(saveShards(name, rank, shards));
-      return crcs;
-    });
+    NewCheckpoint checkpoint(directory, step);
+    checkpoint.write(content);
+    SafeTensors shards;
+    shards.tensors["s"] = view(shard);
+    std::vector<uint32_t> crcs;
+    for (int64_t rank : {0, 1})
+      crcs.push_back(saveShards(checkpoint.getFolder(), rank, shards));
+    checkpoint.commit(content.info, {}, crcs);
+    crc = checkpoint.getConstantsCrc();
   }
   std::vector<std::string> warnings;
   bool isWhole = false;
@@ -307,6 +308,38 @@ TEST_F(CheckpointTest, UsesTheOneBeforeDamageToAnyFile) {
     writeFile(path, whole);
   }
   EXPECT_EQ(loadNewest(), 4);
+}
+
+TEST_F(CheckpointTest, WhatIsNotCommittedIsRemoved) {
+  save(1, "one");
+  std::string temporary;
+  {
+    NewCheckpoint checkpoint(directory, 2);
+    temporary = checkpoint.getFolder();
+    saveShards(temporary, 0, {});
+    EXPECT_TRUE(std::filesystem::exists(temporary));
+  }
+  EXPECT_FALSE(std::filesystem::exists(temporary));
+  EXPECT_EQ(load(directory).step, 1);
+}
+
+/// The states may be written again after a failure, and the name be given again
+/// where the names of the newest one could not be written.
+TEST_F(CheckpointTest, GoesOnAfterAFailure) {
+  std::string trained = "two", constant(5000, 'c');
+  CheckpointContent content;
+  content.info.step = 2;
+  content.state.tensors["v"] = {DType::U8, {3}, trained};
+  content.constants.tensors["c"] = {DType::U8, {5000}, constant};
+  NewCheckpoint checkpoint(directory, 2);
+  checkpoint.write(content);
+  checkpoint.write(content);
+  std::filesystem::create_directories(directory + "/latest/in-the-way");
+  EXPECT_THROW(checkpoint.commit(content.info), Error);
+  std::filesystem::remove_all(directory + "/latest");
+  checkpoint.commit(content.info);
+  EXPECT_EQ(load(directory).step, 2);
+  EXPECT_EQ(value, "two");
 }
 
 /// The first save writes states that do not change twice; later ones link them.

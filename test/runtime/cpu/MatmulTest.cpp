@@ -49,14 +49,8 @@ std::vector<double> multiply(const ingot_matmul_desc &d,
 
 /// This processor, as the compiler describes it.
 ingot::abi::ScratchMachine describeMachine() {
-  auto has = [](const char *feature) {
-    return findMissingFeatures({feature}).empty();
-  };
   ingot::abi::ScratchMachine machine;
   machine.threads = getThreadCount();
-  machine.multipliesBf16 = has("avx512bf16");
-  machine.multipliesF16 = has("avx512fp16");
-  machine.packsHalves = true;
   machine.tilesHalves = machine.tilesF32 = hasTileUnits();
   return machine;
 }
@@ -83,7 +77,7 @@ template <typename T> void check(ingot_dtype type, double tolerance) {
       std::vector<T> a = draw<T>(random, d.batch * d.m * d.k);
       std::vector<T> b = draw<T>(random, d.batch * d.k * d.n);
       std::vector<T> c(d.batch * d.m * d.n, T(NAN));
-      ingot_matmul(&context, &d, a.data(), b.data(), c.data(),
+      ingot_matmul(&context, &d, a.data(), b.data(), nullptr, nullptr, c.data(),
                    scratch.getData());
       ASSERT_FALSE(context.failed) << context.message;
       std::vector<double> expected = multiply(d, a, b);
@@ -150,11 +144,11 @@ TEST(Matmul, HalvesAreRoundedOnce) {
         int64_t columns = d.n;
         void *buffers[] = {c.data(), &columns, &d.c_type};
         if (size.result == INGOT_F32)
-          ingot_matmul(&context, &d, lowA.data(), lowB.data(), c.data(),
-                       scratch.getData());
+          ingot_matmul(&context, &d, lowA.data(), lowB.data(), nullptr, nullptr,
+                       c.data(), scratch.getData());
         else
-          ingot_matmul_epilogue(&context, &e, lowA.data(), lowB.data(),
-                                c.data(), scratch.getData(), buffers);
+          ingot_matmul_epilogue(&context, &e, lowA.data(), lowB.data(), nullptr,
+                                nullptr, c.data(), scratch.getData(), buffers);
         ASSERT_FALSE(context.failed) << context.message;
         EXPECT_EQ(context.getUnplannedBytes(), 0u);
         double factor = 1, rounding = 1e-6;
@@ -174,25 +168,25 @@ TEST(Matmul, HalvesAreRoundedOnce) {
 }
 
 TEST(Matmul, UnknownTypeIsRecorded) {
-  ingot_matmul_desc d = {1, 2, 2, 2, 0, 0, 77, 77, 77, 0, 0, 0};
+  ingot_matmul_desc d = {1, 2, 2, 2, 0, 0, 77, 77, 77, 0, 0, 0, 0, 0};
   float values[4] = {};
   ingot_context context;
-  ingot_matmul(&context, &d, values, values, values, nullptr);
+  ingot_matmul(&context, &d, values, values, nullptr, nullptr, values, nullptr);
   EXPECT_TRUE(context.failed);
   EXPECT_NE(context.message.find("matmul"), std::string::npos);
   // The first failure stays, and later calls do nothing.
   std::string message = context.message;
-  ingot_matmul(&context, &d, values, values, values, nullptr);
+  ingot_matmul(&context, &d, values, values, nullptr, nullptr, values, nullptr);
   EXPECT_EQ(context.message, message);
 }
 
 TEST(Matmul, Profiled) {
-  ingot_matmul_desc d = {1,         2,         2,         2, 0, 0,
-                         INGOT_F32, INGOT_F32, INGOT_F32, 0, 0, 5};
+  ingot_matmul_desc d = {1,         2,         2, 2, 0, 0, INGOT_F32,
+                         INGOT_F32, INGOT_F32, 0, 0, 0, 0, 5};
   float a[4] = {1, 2, 3, 4}, c[4];
   ingot_context context;
   context.profiling = true;
-  ingot_matmul(&context, &d, a, a, c, nullptr);
+  ingot_matmul(&context, &d, a, a, nullptr, nullptr, c, nullptr);
   ASSERT_EQ(context.events.size(), 1u);
   EXPECT_EQ(context.events[0].kernel, 5);
 }

@@ -99,19 +99,6 @@ TEST(ThreadPool, OthersTakeTheRangesOfASlowThread) {
   EXPECT_EQ(done, ranges);
 }
 
-TEST(ThreadPool, SingleThreadEndsWithItsScope) {
-  int before = getThreadCount();
-  {
-    SingleThread kept(/*isAsked=*/false);
-    EXPECT_EQ(getThreadCount(), before);
-    SingleThread one(/*isAsked=*/true);
-    EXPECT_EQ(getThreadCount(), 1);
-    SingleThread inner(/*isAsked=*/true);
-    EXPECT_EQ(runParallel(1000, 1).ranges.size(), 1u);
-  }
-  EXPECT_EQ(getThreadCount(), before);
-}
-
 TEST(ThreadPool, NothingToDo) { EXPECT_TRUE(runParallel(0, 1).ranges.empty()); }
 
 TEST(ThreadPool, SameRangesEveryTime) {

@@ -33,6 +33,22 @@ TEST(StepStatisticsTest, SummarizesAWindow) {
   EXPECT_TRUE(json.contains("written_bytes_per_s"));
 }
 
+/// Short steps make long windows.
+TEST(StepStatisticsTest, AsksTheSystemSeldom) {
+  StepStatistics statistics;
+  int64_t steps = 0;
+  for (; !statistics.isFull(); ++steps)
+    statistics.add(/*stepMs=*/0.03125, /*dataMs=*/0);
+  EXPECT_EQ(steps, 1600);
+  EXPECT_EQ(statistics.take().steps, 1600);
+  for (steps = 0; !statistics.isWorthwhile(); ++steps)
+    statistics.add(0.03125, 0);
+  EXPECT_EQ(steps, 160);
+  for (steps = 160; !statistics.isFull(); ++steps)
+    statistics.add(1000, 0);
+  EXPECT_EQ(steps, 161);
+}
+
 TEST(StepStatisticsTest, CollectivesOfAWindowOnly) {
   CommunicationUse use{/*waitSeconds=*/5, /*bytes=*/1000};
   StepStatistics statistics([&] { return use; });

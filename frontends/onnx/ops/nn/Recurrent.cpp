@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // RNN, GRU and LSTM. The products of the inputs with their weights are one
-// matmul for all steps; the steps themselves are unrolled.
+// matmul for all steps; the steps themselves are a loop, or unrolled.
 
+#include "dialects/ingot/builders/Loops.h"
+#include "dialects/ingot/support/Remarks.h"
 #include "frontends/onnx/import/Node.h"
 #include "mlir/IR/Matchers.h"
 #include <cmath>
@@ -15,9 +17,8 @@ using namespace ingot::onnx_import;
 
 namespace {
 
-/// Steps are unrolled: more would be a model that does not compile in
-/// reasonable time.
-constexpr int64_t kMaxSteps = 1 << 14;
+/// More than any sequence has.
+constexpr int64_t kMaxSteps = 1 << 20;
 
 /// An activation function of the cell, with its parameters.
 struct Activation {
@@ -289,45 +290,71 @@ Direction prepare(Node &node, const Cell &cell, Value x, int64_t d,
   return direction;
 }
 
-/// Calls `step(inputs, hidden)` for each step in the direction's order; it
-/// returns the new states, the first of which is the result of the step.
-/// Sequences that have ended keep their states, and their results are 0.
+/// Executes `step(inputs, states)` for each step in the direction's order, as
+/// one op or one step after the other; it returns the new states, the first of
+/// which is the result of the step. Sequences that have ended keep their
+/// states, and their results are 0. `states` become the last ones; the results
+/// of all steps are returned as [steps, 1, batch, hidden].
 template <typename Step>
-void unroll(Node &node, const Cell &cell, const Direction &direction,
-            SmallVector<Value> &states, SmallVector<Value> &results,
-            Step step) {
-  results.resize(cell.steps);
+Value iterate(Node &node, const Cell &cell, const Direction &direction,
+              SmallVector<Value> &states, Step step) {
   Shape shape = {cell.batch, cell.hidden};
+  // Returns the new states, then the result.
+  auto advance = [&](Value inputs, Value isPresent, ArrayRef<Value> old) {
+    SmallVector<Value> next = step(inputs, old);
+    Value result = next.front();
+    if (isPresent) {
+      Value present = node.alongDim(isPresent, shape, 0);
+      result = node.select(present, result, node.splatOf(result, 0.0));
+      for (auto [value, before] : llvm::zip_equal(next, old))
+        value = node.select(present, value, before);
+    }
+    next.push_back(result);
+    return next;
+  };
+  // About as many nodes as a cell has.
+  int64_t nodes = 4 * cell.gates;
+  if (node.graph.rollsLoop(cell.steps, nodes, node.loc)) {
+    SmallVector<Value> sequences = {direction.inputs};
+    if (cell.isPresent)
+      sequences.push_back(cell.isPresent);
+    LoopBuilder loop(node.loc, cell.steps, direction.isReversed, states,
+                     sequences);
+    SmallVector<Value> yielded;
+    {
+      OpBuilder::InsertionGuard guard(node.b);
+      node.b.setInsertionPointToEnd(&loop.getBlock());
+      ValueRange slices = loop.getSlices();
+      yielded = advance(slices[0], cell.isPresent ? slices[1] : Value(),
+                        SmallVector<Value>(loop.getCarried()));
+    }
+    LoopOp rolled = loop.finish(node.b, yielded);
+    remark::passed(node.loc, remarkOptions("import-onnx", "RolledLoop"))
+        << remark::metric("iterations", cell.steps)
+        << remark::metric("nodes", nodes);
+    states = SmallVector<Value>(rolled.getFinals());
+    return node.reshape(rolled.getOutputs().front(),
+                        {cell.steps, 1, cell.batch, cell.hidden});
+  }
+  SmallVector<Value> results(cell.steps);
   for (int64_t i = 0; i < cell.steps; ++i) {
     int64_t t = direction.isReversed ? cell.steps - 1 - i : i;
     Value inputs = ofDirection(node, direction.inputs, t);
-    SmallVector<Value> next = step(inputs, ArrayRef<Value>(states));
-    results[t] = next.front();
-    if (cell.isPresent) {
-      Value row = ofDirection(node, cell.isPresent, t);
-      Value present = node.alongDim(row, shape, 0);
-      results[t] =
-          node.select(present, next.front(), node.splatOf(next.front(), 0.0));
-      for (auto [value, old] : llvm::zip_equal(next, states))
-        value = node.select(present, value, old);
-    }
-    states = std::move(next);
+    Value isPresent =
+        cell.isPresent ? ofDirection(node, cell.isPresent, t) : Value();
+    states = advance(inputs, isPresent, states);
+    results[t] = states.pop_back_val();
   }
+  for (Value &result : results)
+    result = node.reshape(result, {1, 1, cell.batch, cell.hidden});
+  return node.concat(results, 0);
 }
 
 /// Sets the outputs: all steps of all directions, and the last states.
-void setOutputs(Node &node, const Cell &cell,
-                ArrayRef<SmallVector<Value>> results,
+void setOutputs(Node &node, const Cell &cell, ArrayRef<Value> results,
                 ArrayRef<SmallVector<Value>> states) {
   if (node.wants(0)) {
-    SmallVector<Value> directions;
-    for (const SmallVector<Value> &steps : results) {
-      SmallVector<Value> parts;
-      for (Value step : steps)
-        parts.push_back(node.reshape(step, {1, 1, cell.batch, cell.hidden}));
-      directions.push_back(node.concat(parts, 0));
-    }
-    Value all = node.concat(directions, 1);
+    Value all = node.concat(results, 1);
     node.set(0, cell.batchFirst ? node.transpose(all, {2, 0, 1, 3}) : all);
   }
   for (size_t k = 0; k < states.front().size(); ++k) {
@@ -346,17 +373,18 @@ LogicalResult importRNN(Node &node) {
   FailureOr<Value> x = readCell(node, cell, 1, {"Tanh"});
   if (failed(x))
     return failure();
-  SmallVector<SmallVector<Value>> results(cell.directions), last;
+  SmallVector<Value> results;
+  SmallVector<SmallVector<Value>> last;
   for (int64_t d = 0; d < cell.directions; ++d) {
     Direction direction = prepare(node, cell, *x, d, /*separate=*/0);
     SmallVector<Value> states = {direction.hidden};
-    unroll(node, cell, direction, states, results[d],
-           [&](Value inputs, ArrayRef<Value> old) {
-             Value sum = node.binary<AddOp>(
-                 inputs, project(node, old[0], direction.recurrent));
-             return SmallVector<Value>{
-                 apply(node, cell, direction.activations[0], sum)};
-           });
+    results.push_back(iterate(
+        node, cell, direction, states, [&](Value inputs, ArrayRef<Value> old) {
+          Value sum = node.binary<AddOp>(
+              inputs, project(node, old[0], direction.recurrent));
+          return SmallVector<Value>{
+              apply(node, cell, direction.activations[0], sum)};
+        }));
     last.push_back(states);
   }
   setOutputs(node, cell, results, last);
@@ -370,7 +398,8 @@ LogicalResult importGRU(Node &node) {
   if (failed(x))
     return failure();
   bool afterProduct = node.intAttr("linear_before_reset", 0);
-  SmallVector<SmallVector<Value>> results(cell.directions), last;
+  SmallVector<Value> results;
+  SmallVector<SmallVector<Value>> last;
   for (int64_t d = 0; d < cell.directions; ++d) {
     Direction direction =
         prepare(node, cell, *x, d, /*separate=*/afterProduct ? 1 : 0);
@@ -380,9 +409,8 @@ LogicalResult importGRU(Node &node) {
     const Activation &f = direction.activations[0],
                      &g = direction.activations[1];
     SmallVector<Value> states = {direction.hidden};
-    unroll(
-        node, cell, direction, states, results[d],
-        [&](Value inputs, ArrayRef<Value> old) {
+    results.push_back(iterate(
+        node, cell, direction, states, [&](Value inputs, ArrayRef<Value> old) {
           Value hidden = old[0];
           Value products = project(node, hidden, afterProduct ? all : ofGates);
           Value gates =
@@ -408,7 +436,7 @@ LogicalResult importGRU(Node &node) {
           Value change =
               node.binary<MulOp>(update, node.binary<SubOp>(hidden, candidate));
           return SmallVector<Value>{node.binary<AddOp>(candidate, change)};
-        });
+        }));
     last.push_back(states);
   }
   setOutputs(node, cell, results, last);
@@ -428,7 +456,8 @@ LogicalResult importLSTM(Node &node) {
       failed(requireShape(node, 7, {cell.directions, 3 * cell.hidden}, "P")))
     return failure();
   bool isCoupled = node.intAttr("input_forget", 0);
-  SmallVector<SmallVector<Value>> results(cell.directions), last;
+  SmallVector<Value> results;
+  SmallVector<SmallVector<Value>> last;
   for (int64_t d = 0; d < cell.directions; ++d) {
     Direction direction = prepare(node, cell, *x, d, /*separate=*/0);
     Value peepholes = node.has(7) ? ofDirection(node, node.in(7), d) : Value();
@@ -446,25 +475,23 @@ LogicalResult importLSTM(Node &node) {
           node.binary<MulOp>(
               node.broadcast(weights, tensorType(from).getShape()), from));
     };
-    unroll(node, cell, direction, states, results[d],
-           [&](Value inputs, ArrayRef<Value> old) {
-             Value gates = node.binary<AddOp>(
-                 inputs, project(node, old[0], direction.recurrent));
-             auto gate = [&](int64_t i) {
-               return gatesOf(node, cell, gates, i);
-             };
-             Value in = apply(node, cell, f, peep(gate(0), 0, old[1]));
-             Value forget =
-                 isCoupled ? node.binary<SubOp>(node.splatOf(in, 1.0), in)
-                           : apply(node, cell, f, peep(gate(2), 2, old[1]));
-             Value candidate = apply(node, cell, g, gate(3));
-             Value kept = node.binary<AddOp>(node.binary<MulOp>(forget, old[1]),
-                                             node.binary<MulOp>(in, candidate));
-             Value out = apply(node, cell, f, peep(gate(1), 1, kept));
-             // As in ONNX Runtime, the state is not clipped.
-             Value output = activate(node, h, kept);
-             return SmallVector<Value>{node.binary<MulOp>(out, output), kept};
-           });
+    results.push_back(iterate(
+        node, cell, direction, states, [&](Value inputs, ArrayRef<Value> old) {
+          Value gates = node.binary<AddOp>(
+              inputs, project(node, old[0], direction.recurrent));
+          auto gate = [&](int64_t i) { return gatesOf(node, cell, gates, i); };
+          Value in = apply(node, cell, f, peep(gate(0), 0, old[1]));
+          Value forget = isCoupled
+                             ? node.binary<SubOp>(node.splatOf(in, 1.0), in)
+                             : apply(node, cell, f, peep(gate(2), 2, old[1]));
+          Value candidate = apply(node, cell, g, gate(3));
+          Value kept = node.binary<AddOp>(node.binary<MulOp>(forget, old[1]),
+                                          node.binary<MulOp>(in, candidate));
+          Value out = apply(node, cell, f, peep(gate(1), 1, kept));
+          // As in ONNX Runtime, the state is not clipped.
+          Value output = activate(node, h, kept);
+          return SmallVector<Value>{node.binary<MulOp>(out, output), kept};
+        }));
     last.push_back(states);
   }
   setOutputs(node, cell, results, last);

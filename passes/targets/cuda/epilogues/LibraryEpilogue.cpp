@@ -360,14 +360,26 @@ DenseSet<Operation *> ingot::findActivation(const LibraryEpilogue &epilogue) {
 std::optional<LibraryEpilogue>
 ingot::matchLibraryEpilogue(Operation *call, const LibraryEpilogueRules &rules,
                             StringRef &reason) {
-  auto matmul = dyn_cast<MatmulOp>(call);
-  if (!matmul) {
+  if (!isa<MatmulOp, ScaledMatmulOp>(call)) {
     reason = "only matmuls have library epilogues";
     return std::nullopt;
   }
-  Matcher matcher(matmul, rules);
-  if (matcher.match())
-    return matcher.found;
-  reason = matcher.reason;
-  return std::nullopt;
+  bool isNarrow = isa<ScaledMatmulOp>(call);
+  // With an f32 result, the library takes biases in bf16 (cuBLAS 13,
+  // "cublasLtMatmul()").
+  if (isNarrow && elementOf(call->getResult(0)).isF32()) {
+    reason = "it multiplies 8-bit floats to f32";
+    return std::nullopt;
+  }
+  Matcher matcher(call->getResult(0), rules);
+  if (!matcher.match()) {
+    reason = matcher.reason;
+    return std::nullopt;
+  }
+  if (isNarrow && (matcher.found.activation == Activation::GeluGrad ||
+                   matcher.found.activation == Activation::ReluGrad)) {
+    reason = "the library has no gradients of activations for 8-bit floats";
+    return std::nullopt;
+  }
+  return matcher.found;
 }

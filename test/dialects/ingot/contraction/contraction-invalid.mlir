@@ -61,3 +61,30 @@ func.func @c5(%a: tensor<4294967296x1xf32>, %b: tensor<1x4294967296xf32>) {
   %0 = ingot.matmul %a, %b : (tensor<4294967296x1xf32>, tensor<1x4294967296xf32>) -> tensor<1x1xf32>
   return
 }
+
+// -----
+
+func.func @scaled_c2(%a: tensor<16x32xf8E4M3FN>, %s: tensor<f32>) {
+  // expected-error @+1 {{C2: the contracted sizes must be equal, want 32 from lhs, got 16 from rhs}}
+  %0 = ingot.scaled_matmul %a by tensor %s, %a by tensor %s
+      : (tensor<16x32xf8E4M3FN>, tensor<16x32xf8E4M3FN>, tensor<f32>, tensor<f32>) -> tensor<16x32xf32>
+  return
+}
+
+// -----
+
+func.func @scaled_c4(%a: tensor<16x32xf8E4M3FN>, %s: tensor<f32>) {
+  // expected-error @+1 {{C4: the scales of rhs must be 'tensor<1x16xf32>', got 'tensor<f32>'}}
+  %0 = ingot.scaled_matmul %a by tensor %s, %a transposed by runs %s
+      : (tensor<16x32xf8E4M3FN>, tensor<16x32xf8E4M3FN>, tensor<f32>, tensor<f32>) -> tensor<16x16xf32>
+  return
+}
+
+// -----
+
+func.func @scaled_types(%a: tensor<16x32xbf16>, %s: tensor<f32>) {
+  // expected-error @+1 {{operand #0 must be}}
+  %0 = ingot.scaled_matmul %a by tensor %s, %a transposed by tensor %s
+      : (tensor<16x32xbf16>, tensor<16x32xbf16>, tensor<f32>, tensor<f32>) -> tensor<16x16xf32>
+  return
+}

@@ -163,18 +163,36 @@ def python_packages(ingot):
     check(any("from the processor's losses" in problem for problem in report["problems"]), f"{report}")
 
 
-@case("cuda gpu-check measures what says most first")
-def order(ingot):
+def load_script():
     specification = importlib.util.spec_from_file_location("gpu_check_script", ROOT / "test/gpu/check.py")
     sys.path.insert(0, str(ROOT / "test/gpu"))
     script = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(script)
+    return script
+
+
+@case("cuda gpu-check measures what says most first")
+def order(ingot):
+    script = load_script()
     check(set(script.ORDER) == set(script.SECTIONS), f"{script.ORDER}")
     # The figures of gpt2 fit the first run, whatever the sections before it take.
     until = script.ORDER[: script.ORDER.index("gpt2") + 1]
     seconds = sum(script.SECTIONS[name][1] for name in until)
     check(seconds <= 480, f"{until} may take {seconds} s")
     check(set(until) <= {"machine", "gpt2"}, f"{until}")
+
+
+@case("cuda gpu-check enforces each bar")
+def bars(ingot):
+    script = load_script()
+    rows = [{"trainer": "t", "ratio": 1.2, "mfu": 0.49}]
+    result = script.report_steps(rows, "gpt2:8x1024")
+    # One is missed, and one could not be measured.
+    check(not result["ok"] and len(result["problems"]) == 2, f"{result}")
+    check("mfu is 0.49, asked at least 0.5" in result["problems"][0], f"{result}")
+    check("memory is not known, asked at most 0.8" in result["problems"][1], f"{result}")
+    met = {"trainer": "t", "ratio": 1.2, "mfu": 0.51, "memory": 0.7}
+    check(script.report_steps([met], "gpt2:8x1024")["ok"], "bars that are met")
 
 
 @case("cuda gpu-check tests all kernels in one process")

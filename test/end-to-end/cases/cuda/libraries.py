@@ -77,6 +77,9 @@ def machine_code(ingot):
     ]
     result = ingot.run([*script, *models, "--arch", "sm_80", "sm_90"], timeout=400)
     check(result.status == 0, result.err[-500:])
+    # Generated matmuls have as many registers as a block of 384 threads can have.
+    result = ingot.run([*script, f"{models[0]}:--matmul-kernels=own", "--arch", "sm_90a"], timeout=400)
+    check(result.status == 0, result.err[-500:])
     # Each limit is one that code can be beyond.
     figures = {name: limit * 2 + 1 for name, limit in LIMITS.items()}
     figures |= {"least_blocks": 0, "wide_share": 0}
@@ -89,12 +92,13 @@ DISASSEMBLY = """
 //--------------------- .text.gathers --------------------------
 	.section	.text.gathers,"ax",@progbits
         /*0000*/                   LDC R1, c[0x0][0x28] ;
+.L_x_0:
         /*0010*/                   LDG.E R2, desc[UR4][R4.64] ;
         /*0020*/                   IMAD.WIDE R6, R2, 0x10, R8 ;
         /*0030*/                   LDG.E.128 R12, desc[UR4][R6.64] ;
         /*0040*/                   FADD R12, R12, R13 ;
         /*0050*/                   STG.E.U16 desc[UR4][R4.64], R12 ;
-        /*0060*/               @P0 BRA 0x10 ;
+        /*0060*/               @P0 BRA `(.L_x_0) ;
         /*0070*/                   EXIT ;
 """
 
@@ -164,6 +168,13 @@ def spilling_kernels(ingot):
     ptxas.chmod(0o755)
     check("minnctapersm 1" in heads(CUDA_HOME=str(ptxas.parent.parent))[kernel], "the kernel is as it was")
     check("Spills" not in remarks.read_text(), "the first assembly is reported")
+    # An assembler that is a package of a Python, as pip installs it.
+    environment = ingot.path("environment")
+    packaged = environment / "lib/python3.99/site-packages/nvidia/cu13/bin/ptxas"
+    packaged.parent.mkdir(parents=True)
+    shutil.copy2(ptxas, packaged)
+    found = heads(CUDA_HOME="", CUDA_PATH="", PATH="/usr/bin:/bin", VIRTUAL_ENV=str(environment))
+    check("minnctapersm 1" in found[kernel], "ptxas is not found among Python's packages")
 
 
 @case("cuda updates move 16 bytes at a time")

@@ -14,7 +14,7 @@ def plan(ingot, name, machine, *flags):
     model = golden(name)
     command = ingot.ingotc(model.model, *model.compile_flags("adamw"), "--target", "cuda", "--plan-gpu", machine)
     text = ingot.succeed([*command, *flags]).out
-    nodes = re.findall(r"^ *([\d.]+) +([\d.]+)  (\w+) +(launch|compute|memory|cache|latency) ", text, re.M)
+    nodes = re.findall(r"^ *([\d.]+) +([\d.]+) [ +] (\w+) +(launch|compute|memory|cache|latency) ", text, re.M)
     step = float(re.search(r"step on \S+: ([\d.]+) ms", text)[1])
     return [(float(start), float(time), kind, limit) for start, time, kind, limit in nodes], step, text
 

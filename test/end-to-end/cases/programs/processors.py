@@ -91,7 +91,7 @@ def emulated(ingot):
 
 def architectures(trainer):
     """The architecture that ELF files name, of a trainer and of its libraries."""
-    files = [trainer, *pathlib.Path(f"{trainer}.libs").iterdir()]
+    files = [trainer, *pathlib.Path(f"{trainer}.libs").glob("*")]
     return {int.from_bytes(file.read_bytes()[18:20], "little") for file in files}
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Wrong use of the compiler and of trainers: exit status and message."""
 
+import json
 import random
 import shutil
 
@@ -52,8 +53,41 @@ def ingotc_help(ingot):
     text = ingot.succeed(ingot.ingotc("--help")).out
     for option in ("--loss", "--optimizer", "--batch", "--dim", "--freeze", "--emit", "--dump-passes"):
         check(option in text, f"--help does not mention {option}")
+    lines = text.splitlines()
+    headings = [line[:-1] for line in lines if line.endswith(":") and not line.startswith(" ")]
+    groups = ["Model", "What is trained", "Precision", "Ranks", "The machine", "Kernels and memory", "Output",
+              "Planning", "Tuning", "Environment"]  # fmt: skip
+    check([name for name in headings if name in groups] == groups, f"--help has {headings}")
+    check(max(map(len, lines)) <= 80, "--help is wider than a terminal")
+    check("INGOT_MACHINE" in text and "--grad-accumulation N" in text, text)
     version = ingot.succeed(ingot.ingotc("--version")).out
     check("ingotc" in version and any(c.isdigit() for c in version), f"--version says {version!r}")
+
+
+@case("ingotc-config")
+def ingotc_config(ingot):
+    """Options of a file, which those on the command line replace; what is printed is read again."""
+    config, trainer = ingot.path("compile.toml"), ingot.path("trainer")
+    config.write_text(
+        "# how\n[model]\nbatch = 16\nclip = true\nno_decay = 'bias' # of layers\n"
+        f'optimizer = "sgd"\nlevel = 1\nuntie = false\noutput = "{trainer}"\nremat = ["save=a", "recompute=b"]\n'
+    )
+    command = ingot.ingotc(MODEL, "--config", config, "--loss", "mse", "--optimizer", "adamw", "--allow-unmatched")
+    ingot.succeed(command)
+    plan = json.loads(ingot.succeed([trainer, "--inspect=json"]).out)
+    check([plan["batch"], plan["optimizer"]] == [16, "adamw"], f"{plan['batch']}, {plan['optimizer']}")
+    printed = ingot.succeed([*command, "--print-config"]).out
+    for line in ('optimizer = "adamw"', "batch = 16", "clip = true", "level = 1", 'remat = ["save=a", "recompute=b"]',
+                 'precision = "fp32"', 'emit = "exe"'):  # fmt: skip
+        check(line in printed.splitlines(), f"no {line} in {printed}")
+    check("untie" not in printed, printed)
+    again = ingot.path("again.toml")
+    again.write_text(printed)
+    check(ingot.succeed(ingot.ingotc(MODEL, "--config", again, "--print-config")).out == printed, "reads another one")
+    for text, words in (("speed = 3\n", "unknown option 'speed'"), ("batch 3\n", "line 1"), ("tune = true\n", "tune")):
+        config.write_text(text)
+        ingot.check_error(ingot.ingotc(MODEL, "-o", trainer, *FLAGS, "--config", config), 2, "--config", words)
+    ingot.check_error(ingot.ingotc(MODEL, "--config", ingot.path("none.toml")), 2, "--config", "no such file")
 
 
 def broken(name, content):

@@ -4,8 +4,11 @@
 import json
 
 import numpy as np
+import onnx
+import onnx.parser
 from harness import case, check, check_close, golden, initializers, read_log
-from launch import ALONE, compile_for, losses, mpirun, run_ranks
+from launch import ALONE, compile_for, losses, mpirun, run_ranks, slow_disk
+from onnx import numpy_helper
 
 STEPS = 50
 
@@ -192,6 +195,66 @@ def checkpoints(ingot):
         exported[key] = initializers(path)
     for name, value in exported[1, "0"].items():
         check_close(name, exported[2, "2"][name], value, 1e-5)
+
+
+@case("zero-saves-behind")
+def saves_behind(ingot):
+    """Ranks write their shards while training goes on: the disk takes seconds, and no step waits for it."""
+    text = """<ir_version: 9, opset_import: ["" : 20]>
+    wide (float[N, 64] x) => (float[N, 10] y) {
+      h = MatMul(x, w1)
+      r = Relu(h)
+      y = MatMul(r, w2)
+    }"""
+    model, source = onnx.parser.parse_model(text), np.random.default_rng(3)
+    for name, shape in {"w1": (64, 16384), "w2": (16384, 10)}.items():
+        array = (source.standard_normal(shape) * 0.05).astype(np.float32)
+        model.graph.initializer.append(numpy_helper.from_array(array, name))
+    path, data, save, log = (ingot.path(name) for name in ("model.onnx", "data.npz", "save", "log.jsonl"))
+    onnx.save(model, path)
+    np.savez(data, x=source.standard_normal((64, 64)).astype(np.float32), labels=np.arange(64) % 10)
+    flags = ["--loss", "cross-entropy", "--optimizer", "adamw", "--batch", "4", "--data-parallel", "--zero", "1"]
+    trainer = ingot.compile(path, *flags)
+    command = [*mpirun(2), trainer, "--data", data, "--steps", "240", "--save", save, "--save-every", "160"]
+    # Weights and their two moments in 14 MB, and as much at the end.
+    with slow_disk(save.parent, write=4 << 20) as slow:
+        ingot.succeed([*slow, *command, "--log", log], env=ALONE)
+    elapsed = [row["elapsed_s"] for row in read_log(log)[0]]
+    longest = max(b - a for a, b in zip(elapsed[159:], elapsed[160:]))
+    check(longest < 1, f"a step waits {longest:.1f} s for a checkpoint of over 3 s")
+    for step in (160, 240):
+        check((save / f"step-{step}/shard-1.safetensors").exists(), f"step {step} is not there")
+        resume = [trainer, "--data", data, "--steps", "241", "--resume", save / f"step-{step}"]
+        ingot.succeed([*mpirun(2), *resume], env=ALONE)
+
+
+@case("zero-save-that-one-rank-cannot-write")
+def save_fails(ingot):
+    """The other ranks learn of it, training goes on, and no part of a checkpoint is left."""
+    g = golden("mlp")
+    trainer = compile_for(ingot, g, "adamw", 2, "--zero", "1")
+    save, log = ingot.path("save"), ingot.path("log.jsonl")
+    own = [trainer, "--data", g.data, "--steps", "30", "--save", save, "--save-every", "10", "--log", log]
+    limited = ["sh", "-c", 'ulimit -f 1; exec "$@"', "sh"]
+    result = ingot.run([*mpirun(1), *own, ":", "-n", 1, *limited, *own], env=ALONE)
+    check(result.status == 1, f"exit {result.status}: {result.err}")
+    check("File too large" in result.err and "rank 1: cannot write its part" in result.err, result.err)
+    check(len(read_log(log)[0]) == 30, "steps are missing")
+    check(not list(save.glob("step-*")) and not (save / "latest").exists(), f"left {list(save.iterdir())}")
+
+
+@case("zero-best")
+def best(ingot):
+    """The ranks agree on which checkpoint is the best, also where the last one is."""
+    g = golden("mlp")
+    trainer = compile_for(ingot, g, "adamw", 2, "--zero", "1")
+    save = ingot.path("save")
+    flags = ["--data", g.data, "--eval-data", g.data, "--steps", "20", "--eval-every", "5", "--best", "eval_loss"]
+    _, evaluations = run_ranks(ingot, 2, trainer, *flags, "--save", save, "--save-every", "4", "--ema", "0.5")
+    step = min(evaluations, key=lambda row: row["eval_loss"])["step"]
+    check((save / "best").read_text().startswith(f"step-{step}\n"), f"{step} is the best of {evaluations}")
+    check((save / "latest").read_text().startswith("step-20\n"), "the last step is not there")
+    check(all(list(save.glob(f"step-{at}/shard-*")) for at in (step, 20)), f"{sorted(save.iterdir())}")
 
 
 @case("zero-batch-norm")

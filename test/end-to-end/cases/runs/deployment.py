@@ -31,9 +31,9 @@ def links_little(ingot):
 
 @case("runs-after-a-move")
 def runs_after_a_move(ingot):
-    """Trainer and libraries in another folder, nothing of the build reachable."""
+    """A trainer and its libraries in another folder, nothing of the build reachable."""
     g = golden("cnn")
-    built = ingot.compile(g.model, *g.compile_flags("adamw"))
+    built = ingot.compile(g.model, *g.compile_flags("adamw"), "--data-parallel")
     moved = ingot.path("moved/here/trainer")
     moved.parent.mkdir(parents=True)
     shutil.copy2(built, moved)
@@ -52,6 +52,20 @@ def runs_after_a_move(ingot):
         check(len(steps) == 3, f"{len(steps)} steps in the log")
     finally:
         hidden.rename(libraries)
+
+
+@case("is-one-file")
+def is_one_file(ingot):
+    """A trainer for one process takes nothing along, and needs the C library alone."""
+    g = golden("cnn")
+    for flags in ([], ["--precision", "bf16"]):
+        trainer = ingot.compile(g.model, *g.compile_flags("adamw"), *flags)
+        check(not trainer.with_name("trainer.libs").exists(), f"{flags}: there is a folder of libraries")
+        for name, path in shared_libraries(ingot, trainer):
+            check(path is None or path.startswith(SYSTEM), f"{flags}: {name} comes from {path}")
+            check("stdc++" not in name and "gomp" not in name, f"{flags}: needs {name}")
+        size = trainer.stat().st_size
+        check(size < 12 << 20, f"{flags}: {size >> 20} MiB")
 
 
 @case("digits-accuracy")
@@ -76,7 +90,7 @@ def digits_accuracy(ingot):
 def left_behind(ingot):
     """The loader's message names the folder that is missing; both can be moved together."""
     g = golden("cnn")
-    trainer = ingot.compile(g.model, *g.compile_flags("adamw"))
+    trainer = ingot.compile(g.model, *g.compile_flags("adamw"), "--data-parallel")
     alone = shutil.copy2(trainer, ingot.path("trainer"))
     result = ingot.run([alone, "--version"])
     lines = result.err.strip().splitlines()

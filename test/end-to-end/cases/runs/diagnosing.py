@@ -3,7 +3,6 @@
 
 import json
 import os
-import pathlib
 import re
 import shutil
 import subprocess
@@ -12,7 +11,7 @@ import numpy as np
 import onnx
 import onnx.parser
 from harness import Skip, case, check, golden
-from launch import ALONE, compile_for
+from launch import ALONE, compile_for, slow_disk
 from onnx import numpy_helper
 from pictures import png
 
@@ -150,28 +149,6 @@ def decoding(ingot):
     check_cause(result, "slow decoding")
 
 
-def throttle(path, rate):
-    """A control group whose processes read from the disk of `path` with that many bytes per second."""
-    device = os.stat(path).st_dev
-    numbers = f"{os.major(device)}:{os.minor(device)}"
-    second, first = pathlib.Path("/sys/fs/cgroup"), pathlib.Path("/sys/fs/cgroup/blkio")
-    name = f"ingot-test-{os.getpid()}"
-    try:
-        if first.is_dir():
-            group = first / name
-            group.mkdir()
-            (group / "blkio.throttle.read_bps_device").write_text(f"{numbers} {rate}")
-        else:
-            group = second / name
-            group.mkdir()
-            (group / "io.max").write_text(f"{numbers} rbps={rate}")
-    except OSError as error:
-        if group.is_dir():
-            group.rmdir()
-        raise Skip(f"may not make a slow disk: {error}") from None
-    return group
-
-
 @case("diagnose-storage")
 def storage(ingot):
     """A disk of 8 MB/s, and pictures that are in no cache; without the limit it is not found."""
@@ -189,9 +166,7 @@ def storage(ingot):
                 os.fsync(file.fileno())
                 os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
-    group = throttle(folder, 8 << 20)
-    try:
-        shell = ["sh", "-c", f'echo $$ >{group}/cgroup.procs && exec "$@"', "sh"]
+    with slow_disk(folder, read=8 << 20) as shell:
         for _ in range(3):
             forget()
             result = json.loads(ingot.succeed([*shell, *command], env=ONE).out)
@@ -200,8 +175,6 @@ def storage(ingot):
         else:
             raise Skip(f"other work takes {result['others']:.0%} of the machine, and delays what is measured")
         check_cause(result, "slow storage")
-    finally:
-        group.rmdir()
     forget()
     result = json.loads(ingot.succeed(command, env=ONE).out)
     check("slow storage" not in [finding["cause"] for finding in result["findings"]], f"a false alarm: {result}")

@@ -240,7 +240,7 @@ def options(ingot):
     for flags, message in (
         (["--fp8-scaling", "block"], "requires --precision fp8"),
         (["--precision", "fp8", "--fp8-scaling", "row"], "unknown fp8-scaling"),
-        (["--precision", "fp8", "--target", "cuda"], "on CPUs alone"),
+        (["--precision", "fp8", "--target", "cuda", "--arch", "sm_80"], "sm_80 has no 8-bit floats"),
         (["--precision", "fp8", "--fp8-scaling", "delayed", "--data-parallel"], "delayed scales"),
     ):
         ingot.check_error(ingot.ingotc(G.model, *common, *flags), 2, message)

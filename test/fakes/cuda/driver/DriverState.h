@@ -43,6 +43,8 @@ struct LoadedFunction {
   const ptx::Function *code;
   Resources resources;
   int launches = 0;
+  /// The most shared memory that a launch may give a block.
+  uint32_t mostDynamic = 48 << 10;
 };
 
 struct Object {

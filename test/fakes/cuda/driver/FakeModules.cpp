@@ -20,6 +20,9 @@ constexpr char elfMagic[] = "\x7f"
 /// Of a multiprocessor, and of a block that asks for no more.
 constexpr uint32_t registerFile = 1 << 16;
 constexpr uint32_t mostShared = 48 << 10;
+/// Of a block that asks for more (CUDA programming guide, "Compute Capability
+/// 9.x").
+constexpr uint32_t mostOptedShared = 227 << 10;
 
 /// What the kernels of a cubin need: ptxas writes the registers of a kernel
 /// into its section's info, and its static shared memory as a section.
@@ -47,9 +50,20 @@ std::map<std::string, Resources> &getLastResources() {
   return resources;
 }
 
+/// The address that the first argument of a launch is, or that it maps.
+CUdeviceptr getFirstAddress(const void *argument) {
+  CUdeviceptr address = 0;
+  std::memcpy(&address, argument, sizeof(address));
+  ptx::TensorMap map;
+  if (static_cast<uint32_t>(address) != ptx::TensorMap::valid)
+    return address;
+  std::memcpy(&map, argument, sizeof(map));
+  return map.address;
+}
+
 /// A kernel with the arguments of a launch.
 Work makeWork(LoadedFunction &function, uint32_t blocks, uint32_t threads,
-              void **arguments) {
+              uint32_t shared, void **arguments) {
   auto program = function.module->program;
   const ptx::Function &code = *function.code;
   std::vector<uint8_t> parameters(code.parameterBytes);
@@ -70,7 +84,8 @@ Work makeWork(LoadedFunction &function, uint32_t blocks, uint32_t threads,
                           parameters,
                           {},
                           seed * 1000003 + ++runs,
-                          findsRaces && runs == 1};
+                          findsRaces && runs == 1,
+                          shared};
     for (auto [place, bytes] : getState().blocks)
       launch.allocations.push_back({place, place + bytes});
     try {
@@ -94,8 +109,12 @@ CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned,
   std::shared_ptr<ptx::Module> program;
   if (isText) {
     std::string_view text(bytes);
-    int built = std::atoi(bytes + text.find(".target sm_") + 11);
-    if (arch < built)
+    size_t name = text.find(".target sm_") + 11;
+    int built = std::atoi(bytes + name);
+    // What is for one architecture only has a letter behind the number.
+    size_t end = text.find_first_not_of("0123456789", name);
+    bool isSpecific = end < text.size() && text[end] == 'a';
+    if (arch < built || (isSpecific && arch != built))
       return CUDA_ERROR_INVALID_PTX;
     if (isComputing()) {
       try {
@@ -138,6 +157,17 @@ CUresult cuModuleGetFunction(CUfunction *function, CUmodule module,
   *function = reinterpret_cast<CUfunction>(&found);
   return CUDA_SUCCESS;
 }
+CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute,
+                            int value) {
+  auto &loaded = *reinterpret_cast<LoadedFunction *>(function);
+  FAIL_IF_ASKED(" %s %d", loaded.name.c_str(), value);
+  REQUIRE(attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+          CUDA_ERROR_INVALID_VALUE);
+  REQUIRE(value >= 0 && loaded.resources.sharedBytes + value <= mostOptedShared,
+          CUDA_ERROR_INVALID_VALUE);
+  loaded.mostDynamic = static_cast<uint32_t>(value);
+  return CUDA_SUCCESS;
+}
 CUresult cuModuleUnload(CUmodule module) {
   return destroy(module, Kind::Module);
 }
@@ -152,21 +182,21 @@ CUresult cuLaunchKernel(CUfunction function, unsigned gridX, unsigned gridY,
   REQUIRE(gridX > 0 && gridY == 1 && gridZ == 1, CUDA_ERROR_INVALID_VALUE);
   REQUIRE(blockX > 0 && blockX <= 1024 && blockY == 1 && blockZ == 1,
           CUDA_ERROR_INVALID_VALUE);
-  REQUIRE(loaded.resources.sharedBytes + shared <= mostShared,
+  REQUIRE(loaded.resources.sharedBytes <= mostShared &&
+              shared <= loaded.mostDynamic,
           CUDA_ERROR_INVALID_VALUE);
   REQUIRE(loaded.resources.registers * blockX <= registerFile,
           CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
   REQUIRE(arguments, CUDA_ERROR_INVALID_VALUE);
-  Region tensor = findBlock(*static_cast<CUdeviceptr *>(*arguments));
+  Region tensor = findBlock(getFirstAddress(*arguments));
   REQUIRE(tensor.bytes != 0, CUDA_ERROR_ILLEGAL_ADDRESS);
   bool isOrdered = put(stream, {tensor});
   REQUIRE(isOrdered, CUDA_ERROR_ILLEGAL_STATE);
   if (loaded.code) {
     REQUIRE(blockX <= loaded.code->maxThreads, CUDA_ERROR_INVALID_VALUE);
-    // PTX with memory of a size that launches give is not known here: nothing
-    // uses what is asked for.
-    REQUIRE(shared == 0, CUDA_ERROR_INVALID_VALUE);
-    submit(stream, makeWork(loaded, gridX, blockX, arguments));
+    REQUIRE(shared == 0 || loaded.code->hasDynamicShared,
+            CUDA_ERROR_INVALID_VALUE);
+    submit(stream, makeWork(loaded, gridX, blockX, shared, arguments));
   }
   return CUDA_SUCCESS;
 }

@@ -23,8 +23,22 @@ static int getNumber(CUstream stream) {
 
 extern "C" {
 
+CUresult cuCtxGetStreamPriorityRange(int *lowest, int *highest) {
+  *lowest = 0;
+  *highest = -5;
+  return CUDA_SUCCESS;
+}
 CUresult cuStreamCreate(CUstream *stream, unsigned) {
   FAIL_IF_ASKED();
+  *stream = make<CUstream>(Kind::Stream);
+  return CUDA_SUCCESS;
+}
+CUresult cuStreamCreateWithPriority(CUstream *stream, unsigned, int priority) {
+  FAIL_IF_ASKED(" %d", priority);
+  int lowest = 0, highest = 0;
+  (void)cuCtxGetStreamPriorityRange(&lowest, &highest);
+  // Lower numbers are higher priorities.
+  REQUIRE(highest <= priority && priority <= lowest, CUDA_ERROR_INVALID_VALUE);
   *stream = make<CUstream>(Kind::Stream);
   return CUDA_SUCCESS;
 }

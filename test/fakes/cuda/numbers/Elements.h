@@ -8,13 +8,15 @@
 #ifndef INGOT_TEST_FAKES_CUDA_NUMBERS_ELEMENTS_H
 #define INGOT_TEST_FAKES_CUDA_NUMBERS_ELEMENTS_H
 
+#include "test/fakes/cuda/numbers/Float8.h"
+
 #include <bit>
 #include <cstdint>
 #include <cstring>
 
 namespace fakes {
 
-enum class Element { F64, F32, F16, BF16, I32, I64, Bool };
+enum class Element { F64, F32, F16, BF16, F8E4M3, F8E5M2, I32, I64, Bool };
 
 inline size_t getSize(Element element) {
   switch (element) {
@@ -27,6 +29,8 @@ inline size_t getSize(Element element) {
   case Element::F16:
   case Element::BF16:
     return 2;
+  case Element::F8E4M3:
+  case Element::F8E5M2:
   case Element::Bool:
     return 1;
   }
@@ -52,6 +56,10 @@ inline double load(const void *data, int64_t index, Element element) {
     return read(int64_t());
   case Element::Bool:
     return read(uint8_t()) != 0;
+  case Element::F8E4M3:
+    return decodeFloat8(static_cast<uint8_t>(*at), Float8::E4M3);
+  case Element::F8E5M2:
+    return decodeFloat8(static_cast<uint8_t>(*at), Float8::E5M2);
   case Element::F16:
     std::memcpy(&half, at, sizeof(half));
     return static_cast<double>(std::bit_cast<_Float16>(half));
@@ -104,6 +112,12 @@ inline void store(void *data, int64_t index, Element element, double value) {
   }
   case Element::Bool:
     *at = value != 0;
+    return;
+  case Element::F8E4M3:
+    *at = static_cast<char>(encodeFloat8(single, Float8::E4M3));
+    return;
+  case Element::F8E5M2:
+    *at = static_cast<char>(encodeFloat8(single, Float8::E5M2));
     return;
   case Element::F16:
     half = std::bit_cast<uint16_t>(static_cast<_Float16>(single));

@@ -8,10 +8,50 @@
 
 using namespace fakes;
 
-/// The elements of op(matrix), column-major.
-template <typename T>
+static int64_t divideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// "128-element 1D and 128x128 2D Block Scaling" and "1D Block Scaling Factors
+// Layout" of cuBLAS' documentation.
+double Scales::get(int64_t row, int64_t inner, int64_t rows, int64_t k) const {
+  if (!data)
+    return 1;
+  auto at = [&](int64_t place) { return load(data, place, Element::F32); };
+  int64_t tilesInner = divideUp(k, 128);
+  switch (mode) {
+  case CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F:
+    return at(inner / 128 * rows + row);
+  case CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F:
+    return at(row / 128 * (divideUp(tilesInner, 4) * 4) + inner / 128);
+  case CUBLASLT_MATMUL_MATRIX_SCALE_VEC32_UE8M0: {
+    int64_t outer = row % 128, part = inner / 32;
+    int64_t tile = (part / 4 * 4 + row / 128 * (tilesInner * 128) / 32) * 128;
+    int64_t within = outer % 32 * 16 + outer / 32 * 4 + part % 4;
+    return std::ldexp(1.0,
+                      static_cast<const uint8_t *>(data)[tile + within] - 127);
+  }
+  default:
+    return at(0);
+  }
+}
+
+size_t Scales::getBytes(int64_t rows, int64_t k) const {
+  int64_t tiles = divideUp(k, 128);
+  switch (mode) {
+  case CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F:
+    return 4 * tiles * rows;
+  case CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F:
+    return 4 * divideUp(tiles, 4) * 4 * divideUp(rows, 128);
+  case CUBLASLT_MATMUL_MATRIX_SCALE_VEC32_UE8M0:
+    return 512 * tiles * divideUp(rows, 128);
+  default:
+    return 4;
+  }
+}
+
+/// The elements of op(matrix), column-major, times `scale(row, column)`.
+template <typename T, typename Scale>
 static std::vector<T> gather(const Matrix &matrix, int64_t batch,
-                             bool transposes, bool isTF32) {
+                             bool transposes, bool isTF32, Scale scale) {
   int64_t rows = transposes ? matrix.columns : matrix.rows;
   int64_t columns = transposes ? matrix.rows : matrix.columns;
   std::vector<T> values(rows * columns);
@@ -22,6 +62,7 @@ static std::vector<T> gather(const Matrix &matrix, int64_t batch,
           load(matrix.data, batch * matrix.batchStride + at, matrix.element));
       if (isTF32)
         value = roundToTF32(static_cast<float>(value));
+      value *= static_cast<T>(scale(i, j));
       values[j * rows + i] = value;
     }
   return values;
@@ -116,9 +157,15 @@ template <typename T> void computeIn(const MatmulCall &call) {
   int64_t inner = call.transposesA ? call.a.rows : call.a.columns;
   for (int64_t batch = 0; batch < call.batch; ++batch) {
     std::vector<T> a =
-        gather<T>(call.a, batch, call.transposesA, call.roundsToTF32);
+        gather<T>(call.a, batch, call.transposesA, call.roundsToTF32,
+                  [&](int64_t row, int64_t p) {
+                    return call.aScales.get(row, p, call.d.rows, inner);
+                  });
     std::vector<T> b =
-        gather<T>(call.b, batch, call.transposesB, call.roundsToTF32);
+        gather<T>(call.b, batch, call.transposesB, call.roundsToTF32,
+                  [&](int64_t p, int64_t row) {
+                    return call.bScales.get(row, p, call.d.columns, inner);
+                  });
     EpilogueWriter<T> writer(call, batch);
     writer.write(multiply(a, b, call.d.rows, call.d.columns, inner));
     if (call.epilogue == CUBLASLT_EPILOGUE_BGRADA)

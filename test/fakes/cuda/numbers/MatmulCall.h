@@ -27,11 +27,22 @@ struct Matrix {
   }
 };
 
+/// The scales of a matrix of 8-bit floats, whose rows are m of A or n of B.
+struct Scales {
+  const void *data = nullptr;
+  cublasLtMatmulMatrixScale_t mode = CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F;
+
+  /// The scale of an element; 1 without scales.
+  double get(int64_t row, int64_t inner, int64_t rows, int64_t k) const;
+  size_t getBytes(int64_t rows, int64_t k) const;
+};
+
 struct MatmulCall {
   Matrix a, b, c, d;
   bool transposesA = false, transposesB = false, roundsToTF32 = false;
   int64_t batch = 1;
   double alpha = 1, beta = 0;
+  Scales aScales = {}, bScales = {};
   cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
   void *bias = nullptr, *auxiliary = nullptr;
   Element biasElement = Element::F32;

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "test/fakes/cuda/numbers/Float8.h"
 #include "test/fakes/cuda/ptx/Functions.h"
 #include "test/fakes/cuda/ptx/Program.h"
 #include "test/fakes/cuda/ptx/Warp.h"
@@ -98,10 +99,10 @@ void countZeros(Warp &warp, const Instruction &instruction) {
 }
 
 constexpr uint16_t signOfBfloat = 0x8000;
-struct NegBfloat {
+struct NegHalf {
   uint16_t operator()(uint16_t a) const { return a ^ signOfBfloat; }
 };
-struct AbsBfloat {
+struct AbsHalf {
   uint16_t operator()(uint16_t a) const {
     return a & static_cast<uint16_t>(~signOfBfloat);
   }
@@ -121,6 +122,19 @@ void packHalves(Warp &warp, const Instruction &instruction) {
   uint32_t values[lanes];
   for (int lane = 0; lane < lanes; ++lane)
     values[lane] = uint32_t(Round()(high[lane])) << 16 | Round()(low[lane]);
+  warp.writeLanes(instruction.to[0], values);
+}
+
+/// Two 8-bit floats, the first operand in the upper byte.
+template <fakes::Float8 type>
+void packFloat8(Warp &warp, const Instruction &instruction) {
+  const float *high = warp.read<float>(instruction.from[0]);
+  const float *low = warp.read<float>(instruction.from[1]);
+  uint16_t values[lanes];
+  for (int lane = 0; lane < lanes; ++lane)
+    values[lane] =
+        static_cast<uint16_t>(fakes::encodeFloat8(high[lane], type) << 8 |
+                              fakes::encodeFloat8(low[lane], type));
   warp.writeLanes(instruction.to[0], values);
 }
 
@@ -510,6 +524,13 @@ Form fakes::ptx::selectArithmetic(const Opcode &opcode) {
   if (root == "cvt" && opcode.has("bf16x2") && type == "f32" &&
       opcode.has("rn"))
     return {packHalves<RoundToBfloat>, 4, {4, 4}};
+  if (root == "cvt" && type == "f32" && opcode.has("rn") &&
+      opcode.has("satfinite")) {
+    if (opcode.has("e4m3x2"))
+      return {packFloat8<fakes::Float8::E4M3>, 2, {4, 4}};
+    if (opcode.has("e5m2x2"))
+      return {packFloat8<fakes::Float8::E5M2>, 2, {4, 4}};
+  }
   if (root == "shfl" && opcode.has("sync") && type == "b32")
     return {shuffle,
             4,
@@ -536,9 +557,10 @@ Form fakes::ptx::selectArithmetic(const Opcode &opcode) {
             : (isNeg ? mapUnary<int16_t, Neg> : mapUnary<int16_t, Abs>);
     return {execute, bytes, {bytes}};
   }
-  if ((root == "neg" || root == "abs") && type == "bf16")
-    return {root == "neg" ? mapUnary<uint16_t, NegBfloat>
-                          : mapUnary<uint16_t, AbsBfloat>,
+  // The sign is the highest bit of both.
+  if ((root == "neg" || root == "abs") && (type == "bf16" || type == "f16"))
+    return {root == "neg" ? mapUnary<uint16_t, NegHalf>
+                          : mapUnary<uint16_t, AbsHalf>,
             2,
             {2}};
   if (root == "neg")

@@ -19,9 +19,17 @@ Block::Block(const Launch &launch, Races *races)
   uint32_t warps = (launch.threads + lanes - 1) / lanes;
   // Vectors of lanes are aligned.
   registers.resize(size_t(warps) * launch.function.registerBytes + 64);
-  shared.resize(launch.function.sharedBytes + 16);
+  shared.resize(launch.function.sharedBytes + launch.dynamicBytes + 16);
   written.resize(shared.size());
   local.resize(size_t(warps) * lanes * launch.function.localBytes);
+  parameters.resize(launch.parameters.size() + TensorMap::alignment);
+  std::copy(launch.parameters.begin(), launch.parameters.end(),
+            reinterpret_cast<uint8_t *>(getParameters()));
+  if (launch.function.isAsync) {
+    async = std::make_unique<AsyncMemory>(launch, shared, written, races);
+    products = std::make_unique<Products>(*async, warps,
+                                          launch.function.registerBytes);
+  }
   auto base = reinterpret_cast<uintptr_t>(registers.data());
   uint8_t *aligned = registers.data() + ((64 - base % 64) % 64);
   for (uint32_t i = 0; i < warps; ++i) {
@@ -30,6 +38,18 @@ Block::Block(const Launch &launch, Races *races)
     warp.firstThread = i * lanes;
     states.push_back({warp, {}});
   }
+}
+
+uint64_t Block::getParameters() const {
+  auto begin = reinterpret_cast<uintptr_t>(parameters.data());
+  constexpr uintptr_t unit = TensorMap::alignment;
+  return (begin + unit - 1) / unit * unit;
+}
+
+bool Block::isParameter(uint64_t address, uint64_t bytes) const {
+  uint64_t begin = getParameters();
+  return address >= begin &&
+         address + bytes <= begin + launch.parameters.size();
 }
 
 void Block::put(State &state, Front front) {
@@ -51,9 +71,12 @@ bool Block::isComplete(const State &state, const Instruction &instruction,
   // All lanes that live take part in a barrier, and in a shuffle those that
   // the mask names.
   uint32_t members = state.warp.alive;
-  if (instruction.flow == Flow::Shuffle)
-    members &=
-        state.warp.read<uint32_t>(instruction.from[3])[__builtin_ctz(active)];
+  const Operand *mask = instruction.flow == Flow::Shuffle ? &instruction.from[3]
+                        : instruction.flow == Flow::Meeting
+                            ? &instruction.from[0]
+                            : nullptr;
+  if (mask)
+    members &= state.warp.read<uint32_t>(*mask)[__builtin_ctz(active)];
   return active == members;
 }
 
@@ -89,13 +112,15 @@ int64_t Block::run(State &state, Front front, int64_t most) {
       put(state, {front.place + 1, front.lanes & ~active});
       return count + 1;
     case Flow::Shuffle:
+    case Flow::Meeting:
+    case Flow::Converged:
     case Flow::Barrier:
       if (!isComplete(state, instruction, active)) {
         front.isParked = true;
         put(state, front);
         return count + 1;
       }
-      if (instruction.flow == Flow::Shuffle)
+      if (instruction.flow != Flow::Barrier)
         break;
       state.atBarrier = true;
       put(state, {front.place + 1, front.lanes});
@@ -104,16 +129,28 @@ int64_t Block::run(State &state, Front front, int64_t most) {
       break;
     }
     try {
+      if (products)
+        products->check(warp.firstThread / lanes, instruction);
       instruction.execute(warp, instruction);
+      if (products)
+        products->note(warp.firstThread / lanes, instruction);
     } catch (const Fault &fault) {
       const std::string &text = launch.module.lines[instruction.line - 1];
       throw Fault(fault.kind, text + " " + fault.what());
+    }
+    if (warp.isStalled) {
+      // Others have their turns.
+      front.place += warp.isRepeated ? 0 : 1;
+      put(state, front);
+      return most;
     }
   }
 }
 
 void Block::step(State &state, int64_t most) {
-  while (!state.fronts.empty() && !state.atBarrier && most > 0) {
+  state.warp.isStalled = state.warp.isRepeated = false;
+  while (!state.fronts.empty() && !state.atBarrier && !state.warp.isStalled &&
+         most > 0) {
     auto first =
         std::find_if(state.fronts.begin(), state.fronts.end(),
                      [](const Front &front) { return !front.isParked; });
@@ -143,6 +180,11 @@ void Block::run(uint32_t index, std::mt19937_64 &random) {
     state.warp.alive = count >= lanes ? allLanes : (1U << count) - 1;
     state.fronts = {{0, state.warp.alive}};
     state.atBarrier = false;
+    state.stalledAt = ~uint64_t(0);
+  }
+  if (async) {
+    async->start(number);
+    products->start();
   }
   std::vector<size_t> ready(states.size());
   std::iota(ready.begin(), ready.end(), 0);
@@ -154,9 +196,29 @@ void Block::run(uint32_t index, std::mt19937_64 &random) {
           states[i].atBarrier = false;
           ready.push_back(i);
         }
-      if (ready.empty())
+      if (ready.empty()) {
+        if (async) {
+          products->finish();
+          async->finish();
+        }
         return;
+      }
       ++epoch;
+      if (async)
+        async->joinAll();
+    }
+    if (async) {
+      bool allStalled =
+          std::all_of(ready.begin(), ready.end(), [&](size_t number) {
+            return states[number].stalledAt == async->countEvents();
+          });
+      // Loads take any time.
+      if (async->hasLoads() && (allStalled || random() % 2 == 0))
+        async->completeLoad(random);
+      else if (allStalled)
+        throw Fault(Fault::LaunchFailed,
+                    "block " + std::to_string(number) +
+                        ": all warps wait for ever for barriers");
     }
     size_t at = random() % ready.size();
     State &state = states[ready[at]];
@@ -168,6 +230,9 @@ void Block::run(uint32_t index, std::mt19937_64 &random) {
                                   std::to_string(ready[at]) + ": " +
                                   fault.what());
     }
+    if (async)
+      state.stalledAt =
+          state.warp.isStalled ? async->countEvents() : ~uint64_t(0);
     if (state.isDone() || state.atBarrier) {
       ready[at] = ready.back();
       ready.pop_back();
@@ -229,10 +294,13 @@ uint8_t *Block::checkShared(const Warp &warp, const uint64_t *places,
       throw Fault(Fault::Misaligned, "shared memory: an access of " +
                                          std::to_string(bytes) +
                                          " bytes is not aligned to them");
-    if (place + bytes > launch.function.sharedBytes)
-      throw Fault(Fault::IllegalAddress,
-                  "shared memory: byte " + std::to_string(place) + " of " +
-                      std::to_string(launch.function.sharedBytes));
+    uint32_t size = launch.function.sharedBytes + launch.dynamicBytes;
+    if (place + bytes > size)
+      throw Fault(Fault::IllegalAddress, "shared memory: byte " +
+                                             std::to_string(place) + " of " +
+                                             std::to_string(size));
+    if (async)
+      async->access(warp.firstThread / lanes, place, bytes, isWritten);
     for (uint32_t i = 0; i < bytes; ++i)
       if (isWritten)
         written[place + i] = 1;

@@ -17,6 +17,7 @@
 
 #include "test/fakes/cuda/ptx/Races.h"
 #include "test/fakes/cuda/ptx/Warp.h"
+#include "test/fakes/cuda/ptx/async/Products.h"
 
 #include <random>
 
@@ -39,6 +40,8 @@ struct Launch {
   /// Whether accesses of several warps are compared with each other, at twice
   /// the time.
   bool findsRaces;
+  /// Of shared memory, besides what the kernel declares.
+  uint32_t dynamicBytes = 0;
 };
 
 /// Throws Fault.
@@ -51,6 +54,13 @@ public:
 
   const Launch &getLaunch() const { return launch; }
   uint32_t getNumber() const { return number; }
+
+  AsyncMemory &getAsync() { return *async; }
+  Products &getProducts() { return *products; }
+  /// Whether all of these bytes are parameters.
+  bool isParameter(uint64_t address, uint64_t bytes) const;
+  /// Where parameters are in memory.
+  uint64_t getParameters() const;
 
   /// Returns where `bytes` of each lane are: addresses of global memory, or
   /// places in shared memory. Throws Fault where an access breaks a rule.
@@ -72,6 +82,9 @@ private:
     /// Sorted by place, all different.
     std::vector<Front> fronts;
     bool atBarrier = false;
+    /// The events that there had been when it waited in vain; ~0 if it does
+    /// not.
+    uint64_t stalledAt = ~uint64_t(0);
     bool isDone() const { return fronts.empty(); }
   };
 
@@ -91,6 +104,11 @@ private:
   /// How many barriers the block has passed.
   uint32_t epoch = 0;
   std::vector<uint8_t> registers, shared, local;
+  /// The parameters, at an alignment that tensor maps need.
+  std::vector<uint8_t> parameters;
+  /// Null unless something runs beside the instructions.
+  std::unique_ptr<AsyncMemory> async;
+  std::unique_ptr<Products> products;
   /// Of shared memory, a byte each: whether it has been written.
   std::vector<uint8_t> written;
   std::vector<State> states;

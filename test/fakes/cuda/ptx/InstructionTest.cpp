@@ -188,6 +188,28 @@ TEST(Instructions, RoundToBfloat) {
   }
 }
 
+/// Saturating, ties to even, the first operand in the upper byte.
+TEST(Instructions, RoundToFloat8) {
+  std::array<Lane, lanes> memory;
+  const float numbers[] = {17, 19, -1e9F, 0.0009765625F, -0.0029296875F, 1};
+  for (int lane = 0; lane < lanes; ++lane)
+    memory[lane].words = {toWord(numbers[lane % 6]), toWord(448.0F)};
+  auto results = run("	ld.global.b32 	%r2, [%rd2];\n"
+                     "	ld.global.b32 	%r3, [%rd2+8];\n"
+                     "	cvt.rn.satfinite.e4m3x2.f32 	%rs1, %r3, %r2;\n"
+                     "	st.global.b16 	[%rd2+16], %rs1;\n"
+                     "	cvt.rn.satfinite.e5m2x2.f32 	%rs2, %r3, %r2;\n"
+                     "	st.global.b16 	[%rd2+24], %rs2;\n",
+                     memory);
+  // 16, 20, -448, 0, -2^-8, 1; and 16, 20, -57344, 2^-10, -3 * 2^-10, 1.
+  const uint16_t e4m3[] = {0x7e58, 0x7e5a, 0x7efe, 0x7e00, 0x7e82, 0x7e38};
+  const uint16_t e5m2[] = {0x5f4c, 0x5f4d, 0x5ffb, 0x5f14, 0x5f9a, 0x5f3c};
+  for (int lane = 0; lane < lanes; ++lane) {
+    EXPECT_EQ(results[lane].words[2] & 0xFFFFU, e4m3[lane % 6]) << lane;
+    EXPECT_EQ(results[lane].words[3] & 0xFFFFU, e5m2[lane % 6]) << lane;
+  }
+}
+
 /// Integers too: 257 is between two numbers, and becomes the even one.
 TEST(Instructions, BfloatOfIntegers) {
   std::array<Lane, lanes> memory;

@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -43,7 +44,17 @@ struct Instruction;
 using Execute = void (*)(Warp &, const Instruction &);
 
 /// What an instruction does to the order of execution.
-enum class Flow : uint8_t { Next, Branch, Exit, Barrier, Shuffle };
+/// Lanes of the mask meet at Shuffle and Meeting, and all that live at Barrier
+/// and Converged.
+enum class Flow : uint8_t {
+  Next,
+  Branch,
+  Exit,
+  Barrier,
+  Shuffle,
+  Meeting,
+  Converged
+};
 
 /// The largest number of values in a vector access.
 constexpr int maxValues = 4;
@@ -72,6 +83,25 @@ struct Instruction {
   int line = 0;
 };
 
+/// A register with an address, or none, and an offset in bytes.
+struct Address {
+  Operand base;
+  uint8_t baseBytes = 0;
+  int64_t offset = 0;
+};
+
+/// The operands of an instruction that begins or awaits what runs beside
+/// others.
+struct AsyncCall {
+  std::vector<Address> addresses;
+  std::vector<Operand> operands;
+  /// Of products: registers of the result, its columns, and of the operands
+  /// their type and layout.
+  std::vector<Operand> sums;
+  uint32_t columns = 0;
+  bool isBfloat = false, transposesLhs = false, transposesRhs = false;
+};
+
 struct Parameter {
   uint32_t bytes, place;
 };
@@ -83,6 +113,10 @@ struct Function {
   /// The bytes of all parameters, of the registers of a warp, and of the shared
   /// memory of a block.
   uint32_t parameterBytes = 0, registerBytes = 0, sharedBytes = 0;
+  std::deque<AsyncCall> calls;
+  /// Whether the launch says how much shared memory there is, and whether
+  /// something runs beside the instructions.
+  bool hasDynamicShared = false, isAsync = false;
   /// The bytes of a lane's local memory.
   uint32_t localBytes = 0;
   /// The most threads of a block.
@@ -137,6 +171,22 @@ Form selectConversion(const Opcode &opcode, uint32_t toBytes,
                       uint32_t fromBytes);
 /// Moves a special register, `number` of the instruction, to a register.
 void moveSpecial(Warp &warp, const Instruction &instruction);
+/// An instruction whose operands are in an AsyncCall, `number` of the
+/// instruction.
+struct AsyncForm {
+  Execute execute;
+  Flow flow;
+  /// What the parser reads besides addresses and operands: a predicate that is
+  /// written, a result that is dropped, an immediate number, a mask, or the
+  /// registers of a product.
+  enum Extra { None, Predicate, Dropped, Number, Mask, Sums } extra;
+  size_t addresses, mostOperands;
+};
+/// Nothing if it is none of these. Throws ParseError.
+std::optional<AsyncForm> selectAsync(const Opcode &opcode);
+/// The form of a product with those immediate operands. Throws ParseError.
+AsyncCall describeProduct(const Opcode &opcode,
+                          const std::vector<int64_t> &settings);
 /// A load or store. Throws ParseError.
 Form selectAccess(const Opcode &opcode, uint32_t registerBytes);
 

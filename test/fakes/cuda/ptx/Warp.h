@@ -68,6 +68,8 @@ public:
   uint32_t alive = 0;
   /// The lanes whose last addition carried (CC.CF).
   uint32_t carry = 0;
+  /// Whether the last instruction waits in vain, and is to be run again.
+  bool isStalled = false, isRepeated = false;
   /// The number of the first lane's thread.
   uint32_t firstThread = 0;
 };

@@ -43,6 +43,8 @@ TEST(GpuModel, MachinesAreComplete) {
     EXPECT_GT(machine.memoryBytes, 1e10) << name;
     EXPECT_GT(machine.sustainedShare, 0.5) << name;
     EXPECT_GT(machine.latencySeconds, 0) << name;
+    EXPECT_GT(machine.streamingShare, 0) << name;
+    EXPECT_GT(machine.concurrentShare, 0.5) << name;
   }
 }
 
@@ -68,6 +70,34 @@ TEST(GpuModel, MatmulsAreQuantized) {
   // Long runs have a slower clock.
   EXPECT_GT(getMatmulSeconds(GpuModel(machine), 8192, 8192, 8192),
             1.2 * getMatmulSeconds(model, 8192, 8192, 8192));
+}
+
+TEST(GpuModel, GeneratedMatmuls) {
+  Machine machine = getMachine("h100");
+  GpuModel model(machine, /*isSustained=*/false);
+  auto getSeconds = [&](double side, Traffic epilogue) {
+    return model
+        .getGeneratedMatmul({1, side, side, side}, 128, 256, Traffic(),
+                            epilogue)
+        .seconds;
+  };
+  // Between two published kernels, without and with barriers like its own
+  // (fast.cu, kernels 5 and 6).
+  for (auto [side, without, with] :
+       {std::tuple(8192.0, 658.4e12, 777.5e12), {6144, 625.8e12, 766.3e12}}) {
+    double rate = 2 * side * side * side / getSeconds(side, Traffic());
+    EXPECT_LT(rate, with) << side;
+    EXPECT_GT(rate, 0.9 * without) << side;
+    EXPECT_GT(getSeconds(side, Traffic()),
+              1.1 * getMatmulSeconds(model, side, side, side));
+  }
+  // What the epilogue moves is not hidden.
+  EXPECT_NEAR(getSeconds(8192, Traffic::ofMemory(1e9)) -
+                  getSeconds(8192, Traffic()),
+              1e9 / machine.memoryBandwidth, 1e-7);
+  // Only Hopper's profiles have generated matmuls.
+  EXPECT_EQ(getMachine("a100").generatedMatmulShare, 0);
+  EXPECT_EQ(getMachine("b200").generatedMatmulShare, 0);
 }
 
 TEST(GpuModel, ConvolutionsAreMatmuls) {
@@ -141,6 +171,25 @@ TEST(GpuModel, KernelsWaitForMemory) {
   KernelWork long_ = {1e4, 256, 0, 1e5, 1};
   EXPECT_EQ(model.getKernel(long_, Traffic()).limit, Limit::Compute);
   EXPECT_EQ(model.getKernel({1, 256, 0, 1, 1}, Traffic()).limit, Limit::Launch);
+}
+
+TEST(GpuModel, NodesAtTheSameTimeShareTheGpu) {
+  Machine machine = getMachine("h100");
+  GpuModel model(machine);
+  // A whole wave of tiles, and one and a bit.
+  NodeTime full = model.getMatmul({1, 12 * 256, 11 * 128, 8192}, Traffic());
+  NodeTime half = model.getMatmul({1, 13 * 256, 11 * 128, 8192}, Traffic());
+  EXPECT_NEAR(full.multiprocessors, 1, 1e-6);
+  EXPECT_LT(half.multiprocessors, 0.95);
+  NodeTime update =
+      model.getKernel({4096, 256, 0, 50, 1}, Traffic::ofMemory(1e9));
+  EXPECT_EQ(update.memory, 1);
+  EXPECT_LT(update.multiprocessors, 0.6);
+  // Two that fill the GPU gain nothing; others do.
+  EXPECT_NEAR(model.getSpeedTogether(full, full), 0.5, 1e-6);
+  EXPECT_GT(model.getSpeedTogether(half, half), 0.52);
+  EXPECT_GT(model.getSpeedTogether(half, update), 0.7);
+  EXPECT_NEAR(model.getSpeedTogether(update, update), 0.45, 1e-6);
 }
 
 TEST(CacheModel, KeepsWhatWasUsedLast) {
@@ -270,7 +319,7 @@ TEST_F(GpuStep, TimelineHasEveryNode) {
   ASSERT_TRUE(timeline);
   ASSERT_EQ(timeline->nodes.size(), 2u);
   const Node &first = timeline->nodes[0], &second = timeline->nodes[1];
-  EXPECT_EQ(second.start, first.time.seconds);
+  EXPECT_DOUBLE_EQ(second.start, first.time.seconds);
   EXPECT_DOUBLE_EQ(timeline->seconds, first.time.seconds + second.time.seconds);
   // What the first one wrote is in the cache.
   EXPECT_NEAR(first.traffic.memory, 2.0 * 4194304, 1e3);
@@ -279,6 +328,45 @@ TEST_F(GpuStep, TimelineHasEveryNode) {
   std::string text = describeTimeline(*timeline, "h100");
   EXPECT_NE(text.find("step on h100: "), std::string::npos);
   EXPECT_NE(text.find(" samples/s"), std::string::npos);
+}
+
+TEST_F(GpuStep, RegionsRunBesideOtherNodes) {
+  constexpr const char *text = R"mlir(
+module attributes {ingot.target = #ingot.target<"cuda", arch = "sm_90">, ingot.batch = 4 : i64} {
+  exec.step @train_step attributes {arena_bytes = 100663296 : i64} {
+    %a = exec.buffer arena 0 : memref<2048x2048xbf16>
+    %b = exec.buffer arena 8388608 : memref<2048x2048xbf16>
+    %c = exec.buffer arena 16777216 : memref<2048x2048xbf16>
+    %from = exec.buffer arena 25165824 : memref<8388608xf32>
+    %to = exec.buffer arena 58720256 : memref<8388608xf32>
+    exec.call @ingot_side_start() <>
+    exec.call @ingot_copy(from = %from, to = %to) <bytes = 33554432> : memref<8388608xf32>, memref<8388608xf32>
+    exec.call @ingot_side_end() <>
+    exec.call @ingot_matmul(a = %a, b = %b, c = %c) <batch = 1, m = 2048, n = 2048, k = 2048, a_type = bf16, b_type = bf16, c_type = bf16>
+      : memref<2048x2048xbf16>, memref<2048x2048xbf16>, memref<2048x2048xbf16>
+    exec.call @ingot_side_wait() <>
+    exec.call @ingot_matmul(a = %a, b = %b, c = %c) <batch = 1, m = 2048, n = 2048, k = 2048, a_type = bf16, b_type = bf16, c_type = bf16>
+      : memref<2048x2048xbf16>, memref<2048x2048xbf16>, memref<2048x2048xbf16>
+  }
+}
+)mlir";
+  auto other = parseSourceString<ModuleOp>(text, &context);
+  ASSERT_TRUE(other);
+  auto timeline = predictStep(*other);
+  ASSERT_TRUE(timeline);
+  ASSERT_EQ(timeline->nodes.size(), 3u);
+  const Node &copy = timeline->nodes[0], &first = timeline->nodes[1],
+             &last = timeline->nodes[2];
+  EXPECT_TRUE(copy.isBeside);
+  EXPECT_EQ(copy.start, 0);
+  EXPECT_EQ(first.start, 0);
+  // Both take longer than alone, and less than one after the other.
+  double both = std::max(copy.end, first.end);
+  EXPECT_GT(both, std::max(copy.time.seconds, first.time.seconds));
+  EXPECT_LT(both, copy.time.seconds + first.time.seconds);
+  EXPECT_DOUBLE_EQ(last.start, both);
+  EXPECT_NE(describeTimeline(*timeline, "h100").find("beside other nodes"),
+            std::string::npos);
 }
 
 TEST_F(GpuStep, NothingIsPredictedOfNoStep) {

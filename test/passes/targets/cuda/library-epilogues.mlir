@@ -16,8 +16,8 @@
 // CHECK: memref.store %{{.*}}, %[[OUT]]
 
 // The entry's descriptor: names and shapes of the kernels, the product, the epilogue.
-// LOWERED-DAG: llvm.func @ingot_matmul_epilogue_grid(!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr)
-// LOWERED-DAG: @train_step.call.0() {{.*}} !llvm.struct<([[KERNEL:ptr, ptr, i32, i32, i32, i32, i32, i32, i64, i64, i64, i64]], [[KERNEL]], [[KERNEL]], i64, i64, i64, i64, i32, i32, i32, i32, i32, i32, i64, i64, i32, i32, i32, i32, i32, i32, i32, i32)>
+// LOWERED-DAG: llvm.func @ingot_matmul_epilogue_grid(!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr)
+// LOWERED-DAG: @train_step.call.0() {{.*}} !llvm.struct<([[KERNEL:ptr, ptr, i32, i32, i32, i32, i32, i32, i64, i64, i64, i64]], [[KERNEL]], [[KERNEL]], i64, i64, i64, i64, i32, i32, i32, i32, i32, i32, i32, i32, i64, i64, i32, i32, i32, i32, i32, i32, i32, i32)>
 func.func @train_step(%a: tensor<8x8xf32> {ingot.name = "a", ingot.kind = "data"}, %w: tensor<8x16xf32> {ingot.name = "w", ingot.kind = "data"},
                       %r: tensor<8x16xf32> {ingot.name = "r", ingot.kind = "data"}, %b: tensor<16xf32> {ingot.name = "b", ingot.kind = "data"})
     -> (tensor<2x4x16xf32> {ingot.name = "y"}) {

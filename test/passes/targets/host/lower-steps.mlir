@@ -111,8 +111,10 @@ module {
 //       CHECK:   %[[TO:.*]] = llvm.load %[[SLOT]]
 //       CHECK:   llvm.call @ingot_copy(%[[CONTEXT]], %{{.*}}, %{{.*}}, %[[TO]])
 // What a call may have, such as scratch memory, and this one has not, is null.
+//       CHECK:   %[[SCALES:.*]] = llvm.mlir.zero
+//       CHECK:   %[[OTHERS:.*]] = llvm.mlir.zero
 //       CHECK:   %[[SCRATCH:.*]] = llvm.mlir.zero
-//       CHECK:   llvm.call @ingot_matmul(%[[CONTEXT]], %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %[[SCRATCH]])
+//       CHECK:   llvm.call @ingot_matmul(%[[CONTEXT]], %{{.*}}, %{{.*}}, %[[SCALES]], %[[OTHERS]], %{{.*}}, %[[SCRATCH]])
 // CHECK-LABEL: constant @train_step.call.0()
 //       CHECK:   %[[NAME:.*]] = llvm.mlir.addressof @kernel.name
 //       CHECK:   %[[CODE:.*]] = llvm.mlir.zero

@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/abi/Scratch.h"
+#include "runtime/abi/ConvolutionScratch.h"
 #include "runtime/core/Context.h"
 #include "runtime/core/Random.h"
 #include "runtime/core/machine/Features.h"
@@ -17,9 +17,11 @@
 #include "runtime/cpu/depthwise/Depthwise.h"
 #include "runtime/cpu/gemm/Gemm.h"
 #include "runtime/cpu/winograd/Winograd.h"
+#include "test/runtime/cpu/convolution/ConvolutionCases.h"
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <functional>
 #include <tuple>
@@ -28,108 +30,9 @@
 extern "C" void omp_set_num_threads(int count);
 
 using namespace ingot::runtime;
+using namespace ingot::runtime::tests;
 
 namespace {
-
-int64_t product(const int64_t *extents, int64_t rank) {
-  int64_t result = 1;
-  for (int64_t i = 0; i < rank; ++i)
-    result *= extents[i];
-  return result;
-}
-
-/// The linear index of an element, from that with channels first.
-int64_t place(bool channelsLast, int64_t channels, int64_t plane,
-              int64_t index) {
-  if (!channelsLast)
-    return index;
-  int64_t position = index % plane, channel = index / plane % channels;
-  return (index / plane / channels * plane + position) * channels + channel;
-}
-
-/// Calls visit(input, filter, output) for every product of the convolution,
-/// with linear indices: written from the definition, one axis at a time.
-void forEachProduct(
-    const ingot_conv_desc &d,
-    const std::function<void(int64_t, int64_t, int64_t)> &visit) {
-  int64_t perGroup = d.in_channels / d.groups;
-  int64_t outPerGroup = d.out_channels / d.groups;
-  int64_t inPlane = product(d.in, d.spatial_rank);
-  int64_t outPlane = product(d.out, d.spatial_rank);
-  int64_t taps = product(d.kernel, d.spatial_rank);
-  std::function<void(int64_t, int64_t, int64_t, int64_t)> descend =
-      [&](int64_t axis, int64_t input, int64_t filter, int64_t output) {
-        if (axis == d.spatial_rank)
-          return visit(
-              place(d.channels_last, d.in_channels, inPlane, input),
-              place(d.filter_channels_last, perGroup, taps, filter),
-              place(d.channels_last, d.out_channels, outPlane, output));
-        for (int64_t o = 0; o < d.out[axis]; ++o)
-          for (int64_t k = 0; k < d.kernel[axis]; ++k) {
-            int64_t i =
-                o * d.stride[axis] + k * d.dilation[axis] - d.pad_low[axis];
-            if (i >= 0 && i < d.in[axis])
-              descend(axis + 1, input * d.in[axis] + i,
-                      filter * d.kernel[axis] + k, output * d.out[axis] + o);
-          }
-      };
-  for (int64_t n = 0; n < d.batch; ++n)
-    for (int64_t oc = 0; oc < d.out_channels; ++oc)
-      for (int64_t c = 0; c < perGroup; ++c)
-        descend(0, n * d.in_channels + oc / outPerGroup * perGroup + c,
-                oc * perGroup + c, n * d.out_channels + oc);
-}
-
-ingot_conv_desc drawDesc(Philox &random, ingot_dtype type) {
-  ingot_conv_desc d = {};
-  d.type = type;
-  d.channels_last = random.below(2);
-  d.filter_channels_last = random.below(4) == 0;
-  d.spatial_rank = 1 + random.below(3);
-  d.batch = 1 + random.below(3);
-  d.groups = random.below(3) ? 1 : 1 + random.below(4);
-  d.in_channels = d.groups * (1 + random.below(8));
-  d.out_channels = d.groups * (1 + random.below(8));
-  if (random.below(6) == 0)
-    d.in_channels = d.out_channels = d.groups = 16; // depthwise
-  for (int64_t i = 0; i < d.spatial_rank; ++i) {
-    d.kernel[i] = 1 + random.below(4);
-    d.stride[i] = 1 + random.below(3);
-    d.dilation[i] = 1 + random.below(2);
-    int64_t reach = (d.kernel[i] - 1) * d.dilation[i];
-    d.pad_low[i] = random.below(reach + 1);
-    d.pad_high[i] = random.below(reach + 1);
-    d.in[i] = reach + 1 + random.below(6);
-    d.out[i] =
-        (d.in[i] + d.pad_low[i] + d.pad_high[i] - reach - 1) / d.stride[i] + 1;
-  }
-  return d;
-}
-
-/// 3 x 3 with whole vectors of channels.
-ingot_conv_desc drawWinogradDesc(Philox &random, ingot_dtype type) {
-  ingot_conv_desc d = {};
-  d.type = type;
-  d.channels_last = 1;
-  d.spatial_rank = 2;
-  d.groups = 1;
-  d.in_channels = 16 * (1 + random.below(5));
-  d.out_channels = 16 * (1 + random.below(5));
-  do {
-    d.batch = 2 + random.below(5);
-    for (int64_t i = 0; i < 2; ++i) {
-      d.kernel[i] = 3;
-      d.stride[i] = d.dilation[i] = 1;
-      d.pad_low[i] = random.below(3);
-      d.pad_high[i] = random.below(3);
-      d.in[i] = 3 + random.below(14);
-      d.out[i] = d.in[i] + d.pad_low[i] + d.pad_high[i] - 2;
-    }
-  } while (!ingot::abi::isWinograd(d));
-  return d;
-}
-
-using Draw = ingot_conv_desc (*)(Philox &random, ingot_dtype type);
 
 /// What errors are compared with: each element, or all elements' size, where
 /// intermediate values are of that size.
@@ -204,10 +107,8 @@ struct Layer {
   int64_t size, in, out, kernel, stride, groups;
 };
 
-// Numbers of threads that shapes, machines and the library's choices differ in.
+// Numbers of threads that shapes and machines differ in.
 TEST(Convolution, ScratchOfLayersIsAsPlanned) {
-  if (getCpuLevel() < ingot::abi::CpuLevel::V3)
-    GTEST_SKIP() << "without AVX2 the library's memory has no bound";
   int before = getThreadCount();
   for (int threads : {1, 2, 3, 4, 8})
     for (Layer layer : {Layer{28, 3, 64, 7, 2, 1},
@@ -259,59 +160,12 @@ TEST(Convolution, ScratchOfLayersIsAsPlanned) {
   omp_set_num_threads(before);
 }
 
-/// A filter for each channel, in two dimensions with channels last.
-ingot_conv_desc drawDepthwiseDesc(Philox &random, ingot_dtype type) {
-  ingot_conv_desc d = {};
-  d.type = type;
-  d.channels_last = 1;
-  d.spatial_rank = 2;
-  d.batch = 1 + random.below(3);
-  d.in_channels = d.out_channels = d.groups = 2 + random.below(150);
-  for (int64_t i = 0; i < d.spatial_rank; ++i) {
-    d.kernel[i] = 1 + random.below(7);
-    d.stride[i] = 1 + random.below(3);
-    d.dilation[i] = 1 + random.below(2);
-    int64_t reach = (d.kernel[i] - 1) * d.dilation[i];
-    d.pad_low[i] = random.below(reach + 1);
-    d.pad_high[i] = random.below(reach + 1);
-    d.in[i] = reach + 1 + random.below(16);
-    d.out[i] =
-        (d.in[i] + d.pad_low[i] + d.pad_high[i] - reach - 1) / d.stride[i] + 1;
-  }
-  return d;
+TEST(Convolution, Depthwise) {
+  check<float>(INGOT_F32, 1e-4, 60, drawDepthwiseDesc);
 }
 
-// Also where the library is used instead.
-TEST(Convolution, DepthwiseAgreesWithLoops) {
-  Philox random(5, 6);
-  for (int trial = 0; trial < 40; ++trial) {
-    ingot_conv_desc d = drawDepthwiseDesc(random, INGOT_F32);
-    ASSERT_TRUE(ingot::abi::isDepthwise(d));
-    int64_t sizes[] = {d.batch * d.in_channels * product(d.in, 2),
-                       d.in_channels * product(d.kernel, 2),
-                       d.batch * d.in_channels * product(d.out, 2)};
-    std::vector<float> operands[3];
-    for (int i = 0; i < 3; ++i) {
-      operands[i].resize(sizes[i]);
-      for (float &value : operands[i])
-        value = static_cast<float>(random.normal());
-    }
-    Block scratch(ingot::abi::getDepthwiseBytes(d), "scratch");
-    auto &[input, filter, output] = operands;
-    using ingot::abi::ConvKind;
-    for (auto [kind, first, second, result] :
-         {std::tuple{ConvKind::Forward, &input, &filter, 2},
-          {ConvKind::InputGrad, &output, &filter, 0},
-          {ConvKind::FilterGrad, &output, &input, 1}}) {
-      std::vector<float> own(sizes[result], NAN), expected(sizes[result]);
-      convolveDepthwise(d, kind, first->data(), second->data(), own.data(),
-                        scratch.getData());
-      convolveByLoops(d, kind, first->data(), second->data(), expected.data());
-      for (int64_t i = 0; i < sizes[result]; ++i)
-        ASSERT_NEAR(own[i], expected[i], 1e-4 * (1 + std::fabs(expected[i])))
-            << "kind " << static_cast<int>(kind) << " at " << i;
-    }
-  }
+TEST(Convolution, Direct) {
+  check<float>(INGOT_F32, 3e-5, 60, drawDirectDesc, Scale::Whole);
 }
 
 TEST(Convolution, F32) { check<float>(INGOT_F32, 1e-4, 80, drawDesc); }
@@ -395,25 +249,6 @@ TEST(Convolution, ScratchIsAsPlanned) {
     }
 }
 
-/// One tap for each pixel, in one to three dimensions.
-ingot_conv_desc drawPointwiseDesc(Philox &random, ingot_dtype type) {
-  ingot_conv_desc d = {};
-  d.type = type;
-  d.channels_last = 1;
-  d.filter_channels_last = random.below(2);
-  d.spatial_rank = 1 + random.below(3);
-  d.batch = 1 + random.below(5);
-  d.groups = 1;
-  d.in_channels = 1 + random.below(70);
-  d.out_channels = 1 + random.below(70);
-  for (int64_t i = 0; i < d.spatial_rank; ++i) {
-    d.kernel[i] = d.stride[i] = 1;
-    d.dilation[i] = 1 + random.below(2);
-    d.in[i] = d.out[i] = 1 + random.below(9);
-  }
-  return d;
-}
-
 TEST(Convolution, Pointwise) {
   check<float>(INGOT_F32, 1e-4, 30, drawPointwiseDesc);
 }
@@ -447,8 +282,8 @@ TEST(Convolution, PointwiseIsAMatmul) {
       matmul.a_type = matmul.b_type = matmul.c_type = INGOT_F32;
       ingot_context context;
       entry(&context, &d, first.data(), second.data(), own.data(), nullptr);
-      ingot_matmul(&context, &matmul, first.data(), second.data(),
-                   expected.data(), nullptr);
+      ingot_matmul(&context, &matmul, first.data(), second.data(), nullptr,
+                   nullptr, expected.data(), nullptr);
       ASSERT_FALSE(context.failed) << context.message;
       EXPECT_EQ(own, expected);
     };
@@ -464,115 +299,5 @@ TEST(Convolution, PointwiseIsAMatmul) {
     expectMatmul(ingot_conv_filter_grad, grad, input, filterGrad);
   }
 }
-
-/// What is computed as a product, at least in part, and in several parts.
-ingot_conv_desc drawTileDesc(Philox &random, ingot_dtype type) {
-  ingot_conv_desc d = {};
-  d.type = type;
-  d.channels_last = 1;
-  d.spatial_rank = 2;
-  d.groups = 1;
-  d.batch = 1 + random.below(40);
-  d.in_channels = 32 * (1 + random.below(12));
-  d.out_channels = 32 * (1 + random.below(6));
-  for (int64_t i = 0; i < 2; ++i) {
-    d.kernel[i] = 1 + random.below(4);
-    d.stride[i] = 1 + random.below(2);
-    d.dilation[i] = 1 + random.below(2);
-    int64_t reach = (d.kernel[i] - 1) * d.dilation[i];
-    d.pad_low[i] = random.below(reach + 1);
-    d.pad_high[i] = random.below(reach + 1);
-    d.out[i] = 1 + random.below(4);
-    d.in[i] =
-        (d.out[i] - 1) * d.stride[i] + reach + 1 - d.pad_low[i] - d.pad_high[i];
-    // Windows that lie outside, and pixels that no window reaches.
-    d.in[i] = std::max<int64_t>(1, d.in[i] + random.below(d.stride[i]));
-    d.out[i] =
-        (d.in[i] + d.pad_low[i] + d.pad_high[i] - reach - 1) / d.stride[i] + 1;
-  }
-  return d;
-}
-
-/// Operands are what 16 bits hold, so that all that differs is the order of
-/// sums in f32 and the rounding of the result.
-class TileConvolution : public testing::TestWithParam<ingot_dtype> {};
-
-TEST_P(TileConvolution, EveryKindAsAProduct) {
-  if (!hasTileUnits())
-    GTEST_SKIP() << "this processor has no tile units";
-  ingot_dtype type = GetParam();
-  double tolerance = type == INGOT_BF16 ? 0x1p-8 : 0x1p-11;
-  Philox random(7, 8);
-  ingot::abi::ScratchMachine machine;
-  machine.threads = getThreadCount();
-  machine.tilesHalves = true;
-  int counts[3] = {};
-  for (int i = 0; i < 24; ++i) {
-    ingot_conv_desc d = drawTileDesc(random, type);
-    struct Tensor {
-      std::vector<uint16_t> half;
-      std::vector<float> wide;
-    };
-    auto draw = [&](int64_t count) {
-      Tensor tensor = {std::vector<uint16_t>(count), std::vector<float>(count)};
-      for (float &value : tensor.wide)
-        value = static_cast<float>(random.normal());
-      roundFromF32(tensor.wide.data(), tensor.half.data(), type, count);
-      widenToF32(tensor.half.data(), type, tensor.wide.data(), count);
-      return tensor;
-    };
-    Tensor input = draw(d.batch * d.in_channels * product(d.in, 2));
-    Tensor output = draw(d.batch * d.out_channels * product(d.out, 2));
-    Tensor filter = draw(d.out_channels * d.in_channels * product(d.kernel, 2));
-    std::vector<double> sums[3] = {std::vector<double>(output.wide.size()),
-                                   std::vector<double>(input.wide.size()),
-                                   std::vector<double>(filter.wide.size())};
-    forEachProduct(d, [&](int64_t in, int64_t tap, int64_t out) {
-      double x = input.wide[in], w = filter.wide[tap], y = output.wide[out];
-      sums[0][out] += x * w;
-      sums[1][in] += y * w;
-      sums[2][tap] += y * x;
-    });
-    using Entry = void (*)(ingot_context *, const ingot_conv_desc *,
-                           const void *, const void *, void *, void *);
-    const Entry entries[] = {ingot_conv, ingot_conv_input_grad,
-                             ingot_conv_filter_grad};
-    const Tensor *operands[3][2] = {
-        {&input, &filter}, {&output, &filter}, {&output, &input}};
-    for (int kind = 0; kind < 3; ++kind) {
-      auto which = static_cast<ingot::abi::ConvKind>(kind);
-      if (!isOnTiles(d, which, machine))
-        continue;
-      ++counts[kind];
-      d.math = INGOT_MATH_TILES;
-      d.scratch_bytes =
-          ingot::abi::Im2colGemm(d, which, machine.threads).getScratchBytes();
-      Block scratch(d.scratch_bytes, "scratch");
-      const std::vector<double> &expected = sums[kind];
-      std::vector<uint16_t> result(expected.size(), 0x7fff);
-      ingot_context context;
-      entries[kind](&context, &d, operands[kind][0]->half.data(),
-                    operands[kind][1]->half.data(), result.data(),
-                    scratch.getData());
-      ASSERT_FALSE(context.failed) << context.message;
-      ASSERT_EQ(context.getUnplannedBytes(), 0u);
-      std::vector<float> actual(result.size());
-      auto count = static_cast<int64_t>(result.size());
-      widenToF32(result.data(), type, actual.data(), count);
-      for (int64_t j = 0; j < count; ++j)
-        ASSERT_NEAR(actual[j], expected[j],
-                    tolerance * std::fabs(expected[j]) + 1e-3)
-            << "kind " << kind << " at " << j << " of case " << i;
-    }
-  }
-  for (int count : counts)
-    EXPECT_GT(count, 3);
-}
-
-INSTANTIATE_TEST_SUITE_P(Types, TileConvolution,
-                         testing::Values(INGOT_BF16, INGOT_F16),
-                         [](const auto &info) {
-                           return info.param == INGOT_BF16 ? "Bf16" : "F16";
-                         });
 
 } // namespace

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/abi/Scratch.h"
+#include "runtime/abi/ConvolutionScratch.h"
 #include "runtime/core/Context.h"
 #include "runtime/cpu/ThreadPool.h"
 

@@ -294,7 +294,6 @@ TEST(GemmScratch, IsAsPlanned) {
     d.c_type = random() % 2 ? d.a_type : INGOT_F32;
     ingot::abi::ScratchMachine machine;
     machine.threads = upTo(32);
-    machine.packsHalves = true;
 #ifdef __x86_64__
     machine.tilesF32 = machine.tilesHalves = random() % 2;
 #endif

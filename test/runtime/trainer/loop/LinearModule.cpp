@@ -25,8 +25,9 @@ template <typename T> T *at(char *block, int64_t offset) {
 }
 
 #ifdef INGOT_TEST_MATMUL
-constexpr ingot_matmul_desc matmul = {
-    1, batch, 1, features, 0, 0, INGOT_F32, INGOT_F32, INGOT_F32, 0, 0, 1};
+constexpr ingot_matmul_desc matmul = {1, batch,     1,         features,  0,
+                                      0, INGOT_F32, INGOT_F32, INGOT_F32, 0,
+                                      0, 0,         0,         1};
 #else
 void multiply(void *const *buffers, int64_t begin, int64_t end) {
   const float *x = static_cast<const float *>(buffers[0]);
@@ -54,7 +55,8 @@ void forward(ingot_context *context, char *state, char *arena) {
   float *x = at<float>(arena, xAt), *y = at<float>(arena, outputAt);
   float *w = at<float>(state, wAt), *b = at<float>(state, bAt);
 #ifdef INGOT_TEST_MATMUL
-  ingot_matmul(context, &matmul, x, w, y, /*scratch=*/nullptr);
+  ingot_matmul(context, &matmul, x, w, /*a_scales=*/nullptr,
+               /*b_scales=*/nullptr, y, /*scratch=*/nullptr);
 #else
   void *operands[] = {x, w, y};
   ingot_launch(context, &multiplyKernel, operands);

@@ -63,8 +63,8 @@ protected:
             {kStateBytes},
             std::string_view(session.getPlace(spec), kStateBytes)};
       if (round == 0)
-        snapshot.prepare(tensors);
-      snapshot.take(tensors);
+        snapshot.prepare({&tensors});
+      snapshot.take({&tensors});
       session.run(*session.findFunction("train_step"), {}, 1);
       snapshot.wait();
       for (const auto &[name, tensor] : tensors.tensors)

@@ -433,14 +433,10 @@ CASES |= {
     "Trilu": (18, "y = Trilu <upper=0> (x, k)", {"x": (2, 3, 3)}, {"k": ints(-1)[0]}),
 }
 
-# Two heads of keys with three rows each, two heads of queries a head of keys, and values of two columns.
 TOKENS = {"q": (1, 3, 12), "k": (1, 3, 6), "v": (1, 3, 4), "s": (1, 2, 3, 2), "d": (1, 3, 6), "e": (1, 3, 1)}
-HEADS = "q_num_heads=4, kv_num_heads=2"
-for rule, inputs in {
-    "linear": "q, k, v", "gated": "q, k, v, , d", "delta": "q, k, v, s, , e", "gated_delta": "q, k, v, s, d, e",
-}.items():  # fmt: skip
-    used = {name: TOKENS[name] for name in re.findall(r"\w", inputs)}
-    body = f'y, y2 = LinearAttention <update_rule="{rule}", {HEADS}> ({inputs})'
+for rule, given in {"linear": "", "gated": ", , d", "delta": ", s, , e", "gated_delta": ", s, d, e"}.items():
+    body = f'y, y2 = LinearAttention <update_rule="{rule}", q_num_heads=4, kv_num_heads=2> (q, k, v{given})'
+    used = {name: shape for name, shape in TOKENS.items() if name in "qkv" or name in given}
     CASES[f"LinearAttention_{rule}"] = (27, body, used, {})
 CASES["CausalConvWithState"] = (
     27, 'y, y2 = CausalConvWithState <activation="silu"> (x, w, b, s)',

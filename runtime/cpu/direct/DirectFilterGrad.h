@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// The gradient of the filter in direct convolution.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_RUNTIME_CPU_DIRECT_DIRECTFILTERGRAD_H
+#define INGOT_RUNTIME_CPU_DIRECT_DIRECTFILTERGRAD_H
+
+#include "runtime/cpu/direct/PixelRows.h"
+
+namespace ingot::runtime::direct {
+
+/// Computes the gradient of the filter, as convolveDirect describes it.
+void convolveFilterGradDirect(const ingot_conv_desc &desc, const Axes &axes,
+                              const abi::DirectBlocking &blocking,
+                              const void *outputGrad, const void *input,
+                              void *filterGrad, char *scratch);
+
+} // namespace ingot::runtime::direct
+
+#endif // INGOT_RUNTIME_CPU_DIRECT_DIRECTFILTERGRAD_H

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// The innermost loops of direct convolution: products whose left operand is
+// read where it is, compiled once per instruction set.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_RUNTIME_CPU_DIRECT_DIRECTKERNELS_H
+#define INGOT_RUNTIME_CPU_DIRECT_DIRECTKERNELS_H
+
+#include <cstdint>
+
+namespace ingot::runtime::direct {
+
+/// A tile of a product that is summed over segments: c[row][column] is, or
+/// grows by, the sum of a[segment][row, i] * b[segment][i, column] over the
+/// segments and over i < length. Rows of b are `vectors` vectors, one after the
+/// other.
+struct Tile {
+  int64_t segments, length;
+  const float *const *a;
+  const float *const *b;
+  /// What is added to each pointer.
+  int64_t aOffset, bOffset;
+  /// The distance of elements of `a`: from one i to the next where columns are
+  /// contiguous, else from one row to the next.
+  int64_t aStep;
+  float *c;
+  int64_t cStep;
+  /// Columns that are written; at most those of all vectors.
+  int64_t columns;
+  int64_t rows, vectors;
+  bool adds;
+};
+
+/// The innermost loops, of one build.
+struct Kernels {
+  /// The elements of a vector.
+  int64_t lanes;
+  /// The most rows of a tile by its number of vectors: 1, 2 or 4.
+  int64_t mostRows[5];
+  /// Multiplies where the elements of a row of `a` are contiguous, and where
+  /// those of a column are.
+  void (*multiplyRows)(const Tile &tile);
+  void (*multiplyColumns)(const Tile &tile);
+};
+
+extern const Kernels genericKernels;
+#ifdef __x86_64__
+extern const Kernels avx2Kernels, avx512Kernels;
+#endif
+
+} // namespace ingot::runtime::direct
+
+#endif // INGOT_RUNTIME_CPU_DIRECT_DIRECTKERNELS_H

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The kernels of direct convolution for any CPU.
+
+#include "runtime/cpu/VectorTypes.h"
+#include "runtime/cpu/direct/DirectKernels.h"
+
+#define INGOT_LANES 4
+#include "runtime/cpu/direct/DirectVectors.h"
+
+const ingot::runtime::direct::Kernels ingot::runtime::direct::genericKernels =
+    kKernels;

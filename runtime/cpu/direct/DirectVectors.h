@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// The innermost loops of direct convolution, for vectors of INGOT_LANES.
+//
+// Compiled once per instruction set: see Vectors.h.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_RUNTIME_CPU_DIRECT_DIRECTVECTORS_H
+#define INGOT_RUNTIME_CPU_DIRECT_DIRECTVECTORS_H
+
+#include "runtime/cpu/Vectors.h"
+
+namespace ingot::runtime::direct {
+namespace {
+
+using namespace vectors;
+
+/// The most rows of a tile, whose sums take 28 of 32 registers or 12 of 16.
+constexpr int kSumRows = INGOT_LANES == 16 ? 14 : 6;
+constexpr int mostRowsOf(int vectors) {
+  return vectors == 1 ? (INGOT_LANES == 16 ? kSumRows : 2 * kSumRows)
+                      : 2 * kSumRows / vectors;
+}
+
+/// Copies `count` elements, fewer than twice `Step`.
+template <int Step = INGOT_LANES / 2>
+inline void copyFirst(const float *from, float *to, int64_t count) {
+  if (count & Step) {
+    __builtin_memcpy(to, from, Step * sizeof(float));
+    from += Step;
+    to += Step;
+  }
+  if constexpr (Step > 1)
+    copyFirst<Step / 2>(from, to, count);
+}
+
+/// Writes the first `columns` elements, or adds to them.
+inline void storeColumns(float *to, Vector v, int64_t columns, bool adds) {
+  if (columns <= 0)
+    return;
+  if (columns >= kLanes)
+    return store(to, adds ? load(to) + v : v);
+  float room[kLanes] = {};
+  if (adds) {
+    copyFirst(to, room, columns);
+    v += load(room);
+  }
+  store(room, v);
+  copyFirst(room, to, columns);
+}
+
+/// Writes the sums of a tile, or adds them: `Whole` vectors, else a part.
+template <int Rows, int Vectors, bool Whole, bool MayAdd>
+__attribute__((always_inline)) inline void
+storeTile(const Tile &t, const Vector (&sum)[Rows][Vectors]) {
+#pragma unroll
+  for (int r = 0; r < Rows; ++r) {
+    float *to = t.c + r * t.cStep;
+#pragma unroll
+    for (int v = 0; v < Vectors; ++v, to += kLanes)
+      if constexpr (Whole)
+        store(to, MayAdd ? load(to) + sum[r][v] : sum[r][v]);
+      else
+        storeColumns(to, sum[r][v], t.columns - v * kLanes, t.adds);
+  }
+}
+
+template <int Rows, int Vectors, bool ByColumns>
+void multiplyTile(const Tile &t) {
+  Vector sum[Rows][Vectors];
+#pragma unroll
+  for (int r = 0; r < Rows; ++r)
+#pragma unroll
+    for (int v = 0; v < Vectors; ++v)
+      sum[r][v] = Vector{};
+  // The processor fetches lines that are written one after the other otherwise.
+  if constexpr (!ByColumns)
+#pragma unroll
+    for (int r = 0; r < Rows; ++r)
+#pragma unroll
+      for (int v = 0; v < Vectors; ++v)
+        if (v * kLanes % 16 == 0)
+          __builtin_prefetch(t.c + r * t.cStep + v * kLanes, 1);
+  const int64_t aStep = t.aStep;
+  for (int64_t s = 0; s < t.segments; ++s) {
+    const float *a = t.a[s] + t.aOffset, *b = t.b[s] + t.bOffset;
+    auto multiplyStep = [&]() __attribute__((always_inline)) {
+      Vector right[Vectors];
+#pragma unroll
+      for (int v = 0; v < Vectors; ++v) {
+        right[v] = load(b + v * kLanes);
+        // Packed filters come from the L2 cache.
+        if constexpr (!ByColumns)
+          if (v * kLanes % 16 == 0)
+            __builtin_prefetch(b + (8 * Vectors + v) * kLanes);
+      }
+#pragma unroll
+      for (int r = 0; r < Rows; ++r) {
+        float left = ByColumns ? a[r] : a[r * aStep];
+#pragma unroll
+        for (int v = 0; v < Vectors; ++v)
+          sum[r][v] += left * right[v];
+      }
+      a += ByColumns ? aStep : 1;
+      b += Vectors * kLanes;
+    };
+    int64_t i = 0;
+    if constexpr (!ByColumns)
+      // Prefetch the pixels of the next tile a line at a time.
+      for (; i + 16 <= t.length; i += 16) {
+#pragma unroll
+        for (int r = 0; r < Rows; ++r)
+          __builtin_prefetch(a + (Rows + r) * aStep);
+        for (int64_t k = 0; k < 16; ++k)
+          multiplyStep();
+      }
+    for (; i < t.length; ++i)
+      multiplyStep();
+  }
+  bool isWhole = t.columns == Vectors * kLanes;
+  if (isWhole && !t.adds)
+    return storeTile<Rows, Vectors, true, false>(t, sum);
+  if (isWhole)
+    return storeTile<Rows, Vectors, true, true>(t, sum);
+  storeTile<Rows, Vectors, false, true>(t, sum);
+}
+
+/// Calls multiplyTile for the rows of a tile, a number that is known only when
+/// the program runs.
+template <int Rows, int Vectors, bool ByColumns>
+inline void multiplyRowsUpTo(const Tile &tile) {
+  if (tile.rows == Rows)
+    return multiplyTile<Rows, Vectors, ByColumns>(tile);
+  if constexpr (Rows > 1)
+    multiplyRowsUpTo<Rows - 1, Vectors, ByColumns>(tile);
+}
+
+template <bool ByColumns> void multiplyAny(const Tile &tile) {
+  if (tile.vectors == 1)
+    return multiplyRowsUpTo<mostRowsOf(1), 1, ByColumns>(tile);
+  if (tile.vectors == 2)
+    return multiplyRowsUpTo<mostRowsOf(2), 2, ByColumns>(tile);
+  multiplyRowsUpTo<mostRowsOf(4), 4, ByColumns>(tile);
+}
+
+constexpr Kernels kKernels = {
+    kLanes,
+    {0, mostRowsOf(1), mostRowsOf(2), 0, mostRowsOf(4)},
+    multiplyAny<false>,
+    multiplyAny<true>};
+
+} // namespace
+} // namespace ingot::runtime::direct
+
+#endif // INGOT_RUNTIME_CPU_DIRECT_DIRECTVECTORS_H

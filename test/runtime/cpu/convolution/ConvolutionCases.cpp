@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "test/runtime/cpu/convolution/ConvolutionCases.h"
+
+#include "runtime/abi/ConvolutionScratch.h"
+
+using namespace ingot::runtime;
+
+int64_t tests::product(const int64_t *extents, int64_t rank) {
+  int64_t result = 1;
+  for (int64_t i = 0; i < rank; ++i)
+    result *= extents[i];
+  return result;
+}
+
+/// The linear index of an element, from that with channels first.
+static int64_t place(bool channelsLast, int64_t channels, int64_t plane,
+                     int64_t index) {
+  if (!channelsLast)
+    return index;
+  int64_t position = index % plane, channel = index / plane % channels;
+  return (index / plane / channels * plane + position) * channels + channel;
+}
+
+void tests::forEachProduct(
+    const ingot_conv_desc &d,
+    const std::function<void(int64_t, int64_t, int64_t)> &visit) {
+  int64_t perGroup = d.in_channels / d.groups;
+  int64_t outPerGroup = d.out_channels / d.groups;
+  int64_t inPlane = product(d.in, d.spatial_rank);
+  int64_t outPlane = product(d.out, d.spatial_rank);
+  int64_t taps = product(d.kernel, d.spatial_rank);
+  std::function<void(int64_t, int64_t, int64_t, int64_t)> descend =
+      [&](int64_t axis, int64_t input, int64_t filter, int64_t output) {
+        if (axis == d.spatial_rank)
+          return visit(
+              place(d.channels_last, d.in_channels, inPlane, input),
+              place(d.filter_channels_last, perGroup, taps, filter),
+              place(d.channels_last, d.out_channels, outPlane, output));
+        for (int64_t o = 0; o < d.out[axis]; ++o)
+          for (int64_t k = 0; k < d.kernel[axis]; ++k) {
+            int64_t i =
+                o * d.stride[axis] + k * d.dilation[axis] - d.pad_low[axis];
+            if (i >= 0 && i < d.in[axis])
+              descend(axis + 1, input * d.in[axis] + i,
+                      filter * d.kernel[axis] + k, output * d.out[axis] + o);
+          }
+      };
+  for (int64_t n = 0; n < d.batch; ++n)
+    for (int64_t oc = 0; oc < d.out_channels; ++oc)
+      for (int64_t c = 0; c < perGroup; ++c)
+        descend(0, n * d.in_channels + oc / outPerGroup * perGroup + c,
+                oc * perGroup + c, n * d.out_channels + oc);
+}
+
+ingot_conv_desc tests::drawDesc(Philox &random, ingot_dtype type) {
+  ingot_conv_desc d = {};
+  d.type = type;
+  d.channels_last = random.below(2);
+  d.filter_channels_last = random.below(4) == 0;
+  d.spatial_rank = 1 + random.below(3);
+  d.batch = 1 + random.below(3);
+  d.groups = random.below(3) ? 1 : 1 + random.below(4);
+  d.in_channels = d.groups * (1 + random.below(8));
+  d.out_channels = d.groups * (1 + random.below(8));
+  if (random.below(6) == 0)
+    d.in_channels = d.out_channels = d.groups = 16; // depthwise
+  for (int64_t i = 0; i < d.spatial_rank; ++i) {
+    d.kernel[i] = 1 + random.below(4);
+    d.stride[i] = 1 + random.below(3);
+    d.dilation[i] = 1 + random.below(2);
+    int64_t reach = (d.kernel[i] - 1) * d.dilation[i];
+    d.pad_low[i] = random.below(reach + 1);
+    d.pad_high[i] = random.below(reach + 1);
+    d.in[i] = reach + 1 + random.below(6);
+    d.out[i] =
+        (d.in[i] + d.pad_low[i] + d.pad_high[i] - reach - 1) / d.stride[i] + 1;
+  }
+  return d;
+}
+
+ingot_conv_desc tests::drawWinogradDesc(Philox &random, ingot_dtype type) {
+  ingot_conv_desc d = {};
+  d.type = type;
+  d.channels_last = 1;
+  d.spatial_rank = 2;
+  d.groups = 1;
+  d.in_channels = 16 * (1 + random.below(5));
+  d.out_channels = 16 * (1 + random.below(5));
+  do {
+    d.batch = 2 + random.below(5);
+    for (int64_t i = 0; i < 2; ++i) {
+      d.kernel[i] = 3;
+      d.stride[i] = d.dilation[i] = 1;
+      d.pad_low[i] = random.below(3);
+      d.pad_high[i] = random.below(3);
+      d.in[i] = 3 + random.below(14);
+      d.out[i] = d.in[i] + d.pad_low[i] + d.pad_high[i] - 2;
+    }
+  } while (!ingot::abi::isWinograd(d));
+  return d;
+}
+
+ingot_conv_desc tests::drawDepthwiseDesc(Philox &random, ingot_dtype type) {
+  ingot_conv_desc d = {};
+  d.type = type;
+  d.channels_last = 1;
+  d.spatial_rank = 2;
+  d.batch = 1 + random.below(3);
+  d.in_channels = d.out_channels = d.groups = 2 + random.below(150);
+  for (int64_t i = 0; i < d.spatial_rank; ++i) {
+    d.kernel[i] = 1 + random.below(7);
+    d.stride[i] = 1 + random.below(3);
+    d.dilation[i] = 1 + random.below(2);
+    int64_t reach = (d.kernel[i] - 1) * d.dilation[i];
+    d.pad_low[i] = random.below(reach + 1);
+    d.pad_high[i] = random.below(reach + 1);
+    d.in[i] = reach + 1 + random.below(16);
+    d.out[i] =
+        (d.in[i] + d.pad_low[i] + d.pad_high[i] - reach - 1) / d.stride[i] + 1;
+  }
+  return d;
+}
+
+ingot_conv_desc tests::drawDirectDesc(Philox &random, ingot_dtype type) {
+  ingot_conv_desc d = {};
+  d.type = type;
+  d.channels_last = random.below(4) != 0;
+  d.filter_channels_last = random.below(4) == 0;
+  d.spatial_rank = 1 + random.below(2);
+  d.batch = 1 + random.below(4);
+  d.groups = random.below(4) ? 1 : 2;
+  bool isDeep = random.below(6) == 0;
+  d.in_channels = d.groups * (1 + random.below(isDeep ? 900 : 70));
+  d.out_channels = d.groups * (1 + random.below(isDeep ? 20 : 150));
+  if (random.below(8) == 0)
+    d.in_channels = 1024 * d.groups;
+  for (int64_t i = 0; i < d.spatial_rank; ++i) {
+    d.kernel[i] = 1 + random.below(4);
+    d.stride[i] = 1 + random.below(3);
+    d.dilation[i] = 1 + random.below(2);
+    int64_t reach = (d.kernel[i] - 1) * d.dilation[i];
+    d.pad_low[i] = random.below(reach + 2);
+    d.pad_high[i] = random.below(reach + 1);
+    int64_t most = i + 1 < d.spatial_rank ? 5 : random.below(5) ? 20 : 420;
+    d.in[i] = reach + 1 + random.below(isDeep ? 5 : most);
+    d.out[i] =
+        (d.in[i] + d.pad_low[i] + d.pad_high[i] - reach - 1) / d.stride[i] + 1;
+  }
+  return d;
+}
+
+ingot_conv_desc tests::drawPointwiseDesc(Philox &random, ingot_dtype type) {
+  ingot_conv_desc d = {};
+  d.type = type;
+  d.channels_last = 1;
+  d.filter_channels_last = random.below(2);
+  d.spatial_rank = 1 + random.below(3);
+  d.batch = 1 + random.below(5);
+  d.groups = 1;
+  d.in_channels = 1 + random.below(70);
+  d.out_channels = 1 + random.below(70);
+  for (int64_t i = 0; i < d.spatial_rank; ++i) {
+    d.kernel[i] = d.stride[i] = 1;
+    d.dilation[i] = 1 + random.below(2);
+    d.in[i] = d.out[i] = 1 + random.below(9);
+  }
+  return d;
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// Random convolutions of the forms that kernels differ in, and the definition
+// that results are compared with.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_TEST_RUNTIME_CPU_CONVOLUTION_CONVOLUTIONCASES_H
+#define INGOT_TEST_RUNTIME_CPU_CONVOLUTION_CONVOLUTIONCASES_H
+
+#include "runtime/abi/Abi.h"
+#include "runtime/core/Random.h"
+
+#include <functional>
+
+namespace ingot::runtime::tests {
+
+/// The product of the first `rank` extents.
+int64_t product(const int64_t *extents, int64_t rank);
+
+/// Calls visit(input, filter, output) for every product of the convolution,
+/// with linear indices: written from the definition, one axis at a time.
+void forEachProduct(
+    const ingot_conv_desc &d,
+    const std::function<void(int64_t, int64_t, int64_t)> &visit);
+
+using Draw = ingot_conv_desc (*)(Philox &random, ingot_dtype type);
+
+/// Any convolution: in one to three dimensions, with groups, of both orders.
+ingot_conv_desc drawDesc(Philox &random, ingot_dtype type);
+/// 3 x 3 with whole vectors of channels.
+ingot_conv_desc drawWinogradDesc(Philox &random, ingot_dtype type);
+/// A filter for each channel, in two dimensions with channels last.
+ingot_conv_desc drawDepthwiseDesc(Philox &random, ingot_dtype type);
+/// Rows and channels that take several tiles, panels and pieces.
+ingot_conv_desc drawDirectDesc(Philox &random, ingot_dtype type);
+/// One tap for each pixel, in one to three dimensions.
+ingot_conv_desc drawPointwiseDesc(Philox &random, ingot_dtype type);
+
+} // namespace ingot::runtime::tests
+
+#endif

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// Convolutions and their gradients in 16 bits against sums in double.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/abi/ConvolutionScratch.h"
+#include "runtime/core/Context.h"
+#include "runtime/core/machine/Features.h"
+#include "runtime/cpu/HalfPrecision.h"
+#include "runtime/cpu/ThreadPool.h"
+#include "runtime/cpu/convolution/ReferenceConvolution.h"
+#include "runtime/cpu/gemm/Gemm.h"
+#include "test/runtime/cpu/convolution/ConvolutionCases.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <functional>
+#include <vector>
+
+using namespace ingot::runtime;
+using namespace ingot::runtime::tests;
+
+namespace {
+
+/// What is computed as a product, at least in part, and in several parts.
+ingot_conv_desc drawTileDesc(Philox &random, ingot_dtype type) {
+  ingot_conv_desc d = {};
+  d.type = type;
+  d.channels_last = 1;
+  d.spatial_rank = 2;
+  d.groups = 1;
+  d.batch = 1 + random.below(40);
+  d.in_channels = 32 * (1 + random.below(12));
+  d.out_channels = 32 * (1 + random.below(6));
+  for (int64_t i = 0; i < 2; ++i) {
+    d.kernel[i] = 1 + random.below(4);
+    d.stride[i] = 1 + random.below(2);
+    d.dilation[i] = 1 + random.below(2);
+    int64_t reach = (d.kernel[i] - 1) * d.dilation[i];
+    d.pad_low[i] = random.below(reach + 1);
+    d.pad_high[i] = random.below(reach + 1);
+    d.out[i] = 1 + random.below(4);
+    d.in[i] =
+        (d.out[i] - 1) * d.stride[i] + reach + 1 - d.pad_low[i] - d.pad_high[i];
+    // Windows that lie outside, and pixels that no window reaches.
+    d.in[i] = std::max<int64_t>(1, d.in[i] + random.below(d.stride[i]));
+    d.out[i] =
+        (d.in[i] + d.pad_low[i] + d.pad_high[i] - reach - 1) / d.stride[i] + 1;
+  }
+  return d;
+}
+
+/// What Winograd's algorithm computes on widened operands.
+ingot_conv_desc drawHalfWinogradDesc(Philox &random, ingot_dtype type) {
+  ingot_conv_desc d = drawWinogradDesc(random, INGOT_F32);
+  d.type = type;
+  EXPECT_TRUE(ingot::abi::isWidened(d));
+  return d;
+}
+
+/// Compares convolutions in 16 bits with sums in double. Operands are what 16
+/// bits hold, so that all that differs is the order of sums in f32 and the
+/// rounding of the result. Counts how many of each kind were chosen.
+void checkHalves(
+    ingot_dtype type, int cases, Draw drawDesc,
+    const std::function<bool(ingot_conv_desc &, ingot::abi::ConvKind)> &choose,
+    std::array<int, 3> &counts) {
+  double tolerance = type == INGOT_BF16 ? 0x1p-8 : 0x1p-11;
+  Philox random(7, 8);
+  for (int i = 0; i < cases; ++i) {
+    ingot_conv_desc d = drawDesc(random, type);
+    struct Tensor {
+      std::vector<uint16_t> half;
+      std::vector<float> wide;
+    };
+    auto draw = [&](int64_t count) {
+      Tensor tensor = {std::vector<uint16_t>(count), std::vector<float>(count)};
+      for (float &value : tensor.wide)
+        value = static_cast<float>(random.normal());
+      roundFromF32(tensor.wide.data(), tensor.half.data(), type, count);
+      widenToF32(tensor.half.data(), type, tensor.wide.data(), count);
+      return tensor;
+    };
+    Tensor input =
+        draw(d.batch * d.in_channels * product(d.in, d.spatial_rank));
+    Tensor output =
+        draw(d.batch * d.out_channels * product(d.out, d.spatial_rank));
+    Tensor filter = draw(d.out_channels * (d.in_channels / d.groups) *
+                         product(d.kernel, d.spatial_rank));
+    std::vector<double> sums[3] = {std::vector<double>(output.wide.size()),
+                                   std::vector<double>(input.wide.size()),
+                                   std::vector<double>(filter.wide.size())};
+    forEachProduct(d, [&](int64_t in, int64_t tap, int64_t out) {
+      double x = input.wide[in], w = filter.wide[tap], y = output.wide[out];
+      sums[0][out] += x * w;
+      sums[1][in] += y * w;
+      sums[2][tap] += y * x;
+    });
+    using Entry = void (*)(ingot_context *, const ingot_conv_desc *,
+                           const void *, const void *, void *, void *);
+    const Entry entries[] = {ingot_conv, ingot_conv_input_grad,
+                             ingot_conv_filter_grad};
+    const Tensor *operands[3][2] = {
+        {&input, &filter}, {&output, &filter}, {&output, &input}};
+    for (int kind = 0; kind < 3; ++kind) {
+      auto which = static_cast<ingot::abi::ConvKind>(kind);
+      if (!choose(d, which))
+        continue;
+      ++counts[kind];
+      Block scratch(d.scratch_bytes, "scratch");
+      const std::vector<double> &expected = sums[kind];
+      std::vector<uint16_t> result(expected.size(), 0x7fff);
+      ingot_context context;
+      entries[kind](&context, &d, operands[kind][0]->half.data(),
+                    operands[kind][1]->half.data(), result.data(),
+                    scratch.getData());
+      ASSERT_FALSE(context.failed) << context.message;
+      ASSERT_EQ(context.getUnplannedBytes(), 0u);
+      std::vector<float> actual(result.size());
+      auto count = static_cast<int64_t>(result.size());
+      widenToF32(result.data(), type, actual.data(), count);
+      for (int64_t j = 0; j < count; ++j)
+        ASSERT_NEAR(actual[j], expected[j],
+                    tolerance * std::fabs(expected[j]) + 1e-3)
+            << "kind " << kind << " at " << j << " of case " << i;
+    }
+  }
+}
+
+class TileConvolution : public testing::TestWithParam<ingot_dtype> {};
+
+TEST_P(TileConvolution, EveryKindAsAProduct) {
+  if (!hasTileUnits())
+    GTEST_SKIP() << "this processor has no tile units";
+  ingot::abi::ScratchMachine machine;
+  machine.threads = getThreadCount();
+  machine.tilesHalves = true;
+  std::array<int, 3> counts = {};
+  checkHalves(
+      GetParam(), 24, drawTileDesc,
+      [&](ingot_conv_desc &d, ingot::abi::ConvKind kind) {
+        d.math = INGOT_MATH_TILES;
+        d.scratch_bytes =
+            ingot::abi::Im2colGemm(d, kind, machine.threads).getScratchBytes();
+        return isOnTiles(d, kind, machine);
+      },
+      counts);
+  for (int count : counts)
+    EXPECT_GT(count, 3);
+}
+
+class HalfConvolution : public testing::TestWithParam<ingot_dtype> {};
+
+TEST_P(HalfConvolution, EveryForm) {
+  std::array<int, 3> counts = {};
+  for (Draw draw : {drawDesc, drawDirectDesc, drawDepthwiseDesc,
+                    drawPointwiseDesc, drawHalfWinogradDesc})
+    checkHalves(
+        GetParam(), 16, draw,
+        [](ingot_conv_desc &d, ingot::abi::ConvKind) {
+          d.scratch_bytes = ingot::abi::getScratchBytes(d, {getThreadCount()});
+          return true;
+        },
+        counts);
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, HalfConvolution,
+                         testing::Values(INGOT_BF16, INGOT_F16),
+                         [](const auto &info) {
+                           return info.param == INGOT_BF16 ? "Bf16" : "F16";
+                         });
+INSTANTIATE_TEST_SUITE_P(Types, TileConvolution,
+                         testing::Values(INGOT_BF16, INGOT_F16),
+                         [](const auto &info) {
+                           return info.param == INGOT_BF16 ? "Bf16" : "F16";
+                         });
+
+} // namespace
