@@ -53,6 +53,9 @@ static std::optional<Finding> findData(const Evidence &e) {
   if (e.decode / static_cast<double>(std::max<int64_t>(e.workers, 1)) <
       0.5 * e.data)
     return std::nullopt;
+  // With more threads of kernels than cores, all of them wait for a core.
+  if (e.threads > e.cores && e.decodeProcessor < 0.5 * e.step)
+    return std::nullopt;
   // Threads that make batches compute, or wait for storage; on a machine that
   // is busy, they may wait for a core instead.
   bool isStorage = e.decodeProcessor < 0.5 * e.decode;
