@@ -2,6 +2,7 @@
 
 #include "passes/codegen/ElementEmitter.h"
 
+#include "dialects/ingot/builders/Buffers.h"
 #include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/builders/Scalars.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -21,13 +22,7 @@ MemRefType codegen::flatType(RankedTensorType type) {
 
 Value codegen::shapedBuffer(OpBuilder &builder, Location loc, Value buffer,
                             RankedTensorType type) {
-  ArrayRef<int64_t> shape = type.getShape();
-  SmallVector<int64_t> strides(shape.size(), 1);
-  for (size_t i = shape.size(); i-- > 1;)
-    strides[i - 1] = strides[i] * shape[i];
-  return memref::ReinterpretCastOp::create(
-      builder, loc, MemRefType::get(shape, codeType(type.getElementType())),
-      buffer, /*offset=*/0, shape, strides);
+  return reshapeBuffer(builder, loc, buffer, type.getShape());
 }
 
 void codegen::emitKernelBody(OpBuilder &builder, Location loc,

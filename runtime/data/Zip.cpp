@@ -235,9 +235,8 @@ template <typename T> static void put(std::string &out, T value) {
 static constexpr uint16_t kVersion = 45;
 static constexpr uint32_t kDosDate = 0x00210000;
 
-static void putLocalHeader(std::string &out, const ZipEntry &entry) {
-  put<uint32_t>(out, kLocalSignature);
-  put<uint16_t>(out, kVersion);
+/// The fields that both headers of an entry have: flags to the name's length.
+static void putDescription(std::string &out, const ZipEntry &entry) {
   put<uint16_t>(out, 0);
   put<uint16_t>(out, 0);
   put<uint32_t>(out, kDosDate);
@@ -245,6 +244,12 @@ static void putLocalHeader(std::string &out, const ZipEntry &entry) {
   put<uint32_t>(out, kIn64);
   put<uint32_t>(out, kIn64);
   put<uint16_t>(out, static_cast<uint16_t>(entry.name.size()));
+}
+
+static void putLocalHeader(std::string &out, const ZipEntry &entry) {
+  put<uint32_t>(out, kLocalSignature);
+  put<uint16_t>(out, kVersion);
+  putDescription(out, entry);
   put<uint16_t>(out, 20);
   out += entry.name;
   put<uint16_t>(out, kZip64Extra);
@@ -257,13 +262,7 @@ static void putCentralHeader(std::string &out, const ZipEntry &entry) {
   put<uint32_t>(out, kCentralSignature);
   put<uint16_t>(out, kVersion);
   put<uint16_t>(out, kVersion);
-  put<uint16_t>(out, 0);
-  put<uint16_t>(out, 0);
-  put<uint32_t>(out, kDosDate);
-  put<uint32_t>(out, entry.crc);
-  put<uint32_t>(out, kIn64);
-  put<uint32_t>(out, kIn64);
-  put<uint16_t>(out, static_cast<uint16_t>(entry.name.size()));
+  putDescription(out, entry);
   put<uint16_t>(out, 28);
   put<uint16_t>(out, 0);
   put<uint32_t>(out, 0);

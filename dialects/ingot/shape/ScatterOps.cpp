@@ -8,11 +8,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/ingot/builders/Arithmetic.h"
+#include "dialects/ingot/builders/Buffers.h"
 #include "dialects/ingot/builders/Scalars.h"
 #include "dialects/ingot/support/Verification.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include <array>
 
 using namespace mlir;
 using namespace ingot;
@@ -55,18 +55,8 @@ LogicalResult ScatterOp::verify() {
 // Loops
 //===----------------------------------------------------------------------===//
 
-/// Returns the shape as [before, rows, columns] around `dim`.
-static std::array<int64_t, 3> threeDims(ArrayRef<int64_t> shape, int64_t dim) {
-  std::array<int64_t, 3> sizes = {1, 1, 1};
-  for (auto [i, size] : llvm::enumerate(shape)) {
-    int64_t d = static_cast<int64_t>(i);
-    sizes[d < dim ? 0 : d == dim ? 1 : 2] *= size;
-  }
-  return sizes;
-}
-
 int64_t ScatterOp::getParallelExtent() {
-  auto sizes = threeDims(tensorType(getResult()).getShape(), getDim());
+  auto sizes = splitAround(tensorType(getResult()).getShape(), getDim());
   return sizes[0] * sizes[2];
 }
 
@@ -108,16 +98,11 @@ static Value emitCombine(const ScalarEmitter &e, ScatterKind kind,
 void ScatterOp::emitKernel(OpBuilder &b, Location loc, ValueRange inputs,
                            ValueRange outputs, Value begin, Value end) {
   ScalarEmitter e{b, loc};
-  auto view = [&](Value memref, ArrayRef<int64_t> sizes) -> Value {
-    SmallVector<int64_t> strides(sizes.size(), 1);
-    for (size_t i = sizes.size() - 1; i-- > 0;)
-      strides[i] = strides[i + 1] * sizes[i + 1];
-    auto element = cast<MemRefType>(memref.getType()).getElementType();
-    return memref::ReinterpretCastOp::create(
-        b, loc, MemRefType::get(sizes, element), memref, 0, sizes, strides);
+  auto view = [&](Value buffer, ArrayRef<int64_t> sizes) {
+    return reshapeBuffer(b, loc, buffer, sizes);
   };
-  auto out = threeDims(tensorType(getResult()).getShape(), getDim());
-  auto from = threeDims(tensorType(getUpdates()).getShape(), getDim());
+  auto out = splitAround(tensorType(getResult()).getShape(), getDim());
+  auto from = splitAround(tensorType(getUpdates()).getShape(), getDim());
   bool isShared = sharesIndices(*this);
   bool isInPlace = inputs[0] == outputs[0];
   Value result = view(outputs[0], out), updates = view(inputs[2], from);

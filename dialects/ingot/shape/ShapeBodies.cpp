@@ -3,6 +3,7 @@
 // Scalar code of shape ops: where each element of the result comes from.
 //===----------------------------------------------------------------------===//
 
+#include "dialects/ingot/builders/Buffers.h"
 #include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/builders/Scalars.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -215,19 +216,8 @@ Elements TakeAlongOp::emitElements(OpBuilder &b, Location loc,
 // order, so that the result does not depend on the number of threads.
 //===----------------------------------------------------------------------===//
 
-/// Returns the shape of the tensor as [before, rows, columns] around `dim`.
-static std::array<int64_t, 3> threeDims(ArrayRef<int64_t> shape, int64_t dim,
-                                        int64_t rank) {
-  std::array<int64_t, 3> sizes = {1, 1, 1};
-  for (auto [i, size] : llvm::enumerate(shape)) {
-    int64_t d = static_cast<int64_t>(i);
-    sizes[d < dim ? 0 : d < dim + rank ? 1 : 2] *= size;
-  }
-  return sizes;
-}
-
 int64_t ScatterAddOp::getParallelExtent() {
-  return threeDims(tensorType(getResult()).getShape(), getDim(), 1)[2];
+  return splitAround(tensorType(getResult()).getShape(), getDim())[2];
 }
 
 bool ScatterAddOp::readsPointwise(unsigned operand) {
@@ -237,15 +227,10 @@ bool ScatterAddOp::readsPointwise(unsigned operand) {
 void ScatterAddOp::emitKernel(OpBuilder &b, Location loc, ValueRange inputs,
                               ValueRange outputs, Value begin, Value end) {
   ScalarEmitter e{b, loc};
-  auto view = [&](Value memref, ArrayRef<int64_t> sizes) -> Value {
-    SmallVector<int64_t> strides(sizes.size(), 1);
-    for (size_t i = sizes.size() - 1; i-- > 0;)
-      strides[i] = strides[i + 1] * sizes[i + 1];
-    auto element = cast<MemRefType>(memref.getType()).getElementType();
-    return memref::ReinterpretCastOp::create(
-        b, loc, MemRefType::get(sizes, element), memref, 0, sizes, strides);
+  auto view = [&](Value buffer, ArrayRef<int64_t> sizes) {
+    return reshapeBuffer(b, loc, buffer, sizes);
   };
-  auto out = threeDims(tensorType(getResult()).getShape(), getDim(), 1);
+  auto out = splitAround(tensorType(getResult()).getShape(), getDim());
   int64_t count = tensorType(getIndices()).getNumElements();
   Value rows = view(inputs[0], {count});
   Value updates = view(inputs[1], {out[0], count, out[2]});

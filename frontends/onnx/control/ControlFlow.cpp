@@ -154,6 +154,34 @@ FailureOr<Value> GraphImporter::join(ArrayRef<Value> values, int64_t dim,
       dim));
 }
 
+LogicalResult
+GraphImporter::collect(const onnx::NodeProto &node, Location loc,
+                       ArrayRef<Binding> results,
+                       MutableArrayRef<SmallVector<Value>> collected) {
+  for (auto [result, values] : llvm::zip_equal(results, collected)) {
+    if (!result.value)
+      return malformed(node, loc, "the body computes no tensor");
+    values.push_back(result.value);
+  }
+  return success();
+}
+
+LogicalResult GraphImporter::bindCollected(
+    const onnx::NodeProto &node, Location loc, SmallVector<Binding> carried,
+    ArrayRef<SmallVector<Value>> collected, ArrayRef<int64_t> dims) {
+  builder.setInsertionPointToEnd(body);
+  Operation *last = body->empty() ? nullptr : &body->back();
+  SmallVector<Binding> outputs(std::move(carried));
+  for (auto [values, dim] : llvm::zip_equal(collected, dims)) {
+    FailureOr<Value> joined = join(values, dim, loc, node);
+    if (failed(joined))
+      return failure();
+    outputs.push_back({*joined, std::nullopt});
+  }
+  bindOutputs(node, last, outputs);
+  return success();
+}
+
 LogicalResult GraphImporter::importControl(const onnx::NodeProto &node,
                                            Location loc) {
   if (node.op_type() == "If")
@@ -373,27 +401,17 @@ LogicalResult GraphImporter::importLoop(const onnx::NodeProto &node,
         return failure();
       carried[k] = std::move(*kept);
     }
-    for (int k = 0; k < scanned; ++k) {
-      Value value = (*results)[carriedCount + 1 + k].value;
-      if (!value)
-        return malformed(node, loc, "the body computes no tensor");
-      collected[k].push_back(value);
-    }
+    if (failed(collect(node, loc,
+                       ArrayRef(*results).drop_front(carriedCount + 1),
+                       collected)))
+      return failure();
   }
 
-  builder.setInsertionPointToEnd(body);
-  Operation *last = body->empty() ? nullptr : &body->back();
-  SmallVector<Binding> outputs(std::move(carried));
-  for (int k = 0; k < scanned; ++k) {
-    if (collected[k].empty())
-      return unknown(node, loc, "the shape of what no iteration computes");
-    FailureOr<Value> joined = join(collected[k], 0, loc, node);
-    if (failed(joined))
-      return failure();
-    outputs.push_back({*joined, std::nullopt});
-  }
-  bindOutputs(node, last, outputs);
-  return success();
+  if (llvm::any_of(collected,
+                   [](const auto &values) { return values.empty(); }))
+    return unknown(node, loc, "the shape of what no iteration computes");
+  return bindCollected(node, loc, std::move(carried), collected,
+                       SmallVector<int64_t>(scanned, 0));
 }
 
 //===----------------------------------------------------------------------===//

@@ -125,26 +125,16 @@ LogicalResult GraphImporter::importScan(const onnx::NodeProto &node,
       return failure();
     for (int k = 0; k < states; ++k)
       carried[k] = std::move((*results)[k]);
-    for (int k = 0; k < collectedCount; ++k) {
-      Value value = (*results)[states + k].value;
-      if (!value)
-        return malformed(node, loc, "the body computes no tensor");
-      collected[k].push_back(value);
-    }
+    if (failed(collect(node, loc, ArrayRef(*results).drop_front(states),
+                       collected)))
+      return failure();
   }
 
-  builder.setInsertionPointToEnd(body);
-  Operation *last = body->empty() ? nullptr : &body->back();
-  SmallVector<Binding> outputs(std::move(carried));
+  SmallVector<int64_t> collectedDims;
   for (int k = 0; k < collectedCount; ++k) {
     if (isReversed("scan_output_directions", k))
       std::reverse(collected[k].begin(), collected[k].end());
-    FailureOr<Value> joined = join(
-        collected[k], attributes.element("scan_output_axes", k), loc, node);
-    if (failed(joined))
-      return failure();
-    outputs.push_back({*joined, std::nullopt});
+    collectedDims.push_back(attributes.element("scan_output_axes", k));
   }
-  bindOutputs(node, last, outputs);
-  return success();
+  return bindCollected(node, loc, std::move(carried), collected, collectedDims);
 }

@@ -116,6 +116,19 @@ private:
   /// Folds the ops after `last` and gives a node's outputs these values.
   void bindOutputs(const onnx::NodeProto &node, mlir::Operation *last,
                    llvm::MutableArrayRef<Binding> outputs);
+  /// Adds what the body of a loop computed in one iteration to what each
+  /// output has collected so far.
+  llvm::LogicalResult
+  collect(const onnx::NodeProto &node, mlir::Location loc,
+          llvm::ArrayRef<Binding> results,
+          llvm::MutableArrayRef<llvm::SmallVector<mlir::Value>> collected);
+  /// Gives a loop's outputs the last carried values and, joined along these
+  /// dimensions, what the iterations have collected.
+  llvm::LogicalResult
+  bindCollected(const onnx::NodeProto &node, mlir::Location loc,
+                llvm::SmallVector<Binding> carried,
+                llvm::ArrayRef<llvm::SmallVector<mlir::Value>> collected,
+                llvm::ArrayRef<int64_t> dims);
   /// Fails if unrolling took more ops than a compiler can handle.
   llvm::LogicalResult checkUnrolled(const onnx::NodeProto &node,
                                     mlir::Location loc);

@@ -9,6 +9,7 @@
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "passes/targets/host/Object.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IRReader/IRReader.h"
@@ -300,15 +301,6 @@ assemble(gpu::GPUModuleOp module, const std::string &ptx, StringRef arch) {
 
 static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   llvm::PassBuilder builder(&machine);
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager components;
-  llvm::ModuleAnalysisManager modules;
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(components);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, components, modules);
   // Accesses of 16 bytes are formed while each access still has its buffer,
   // whose alignment is known: later passes merge equal code of several loops,
   // which then selects its buffer.
@@ -317,8 +309,7 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
         passes.addPass(llvm::InferAlignmentPass());
         passes.addPass(llvm::LoadStoreVectorizerPass());
       });
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3)
-      .run(module, modules);
+  runDefaultPipeline(builder, llvm::OptimizationLevel::O3, module);
 }
 
 static llvm::Expected<std::string> emitPtx(const llvm::Module &module,

@@ -247,6 +247,21 @@ createMachine(const HostProcessor &cpu, unsigned level) {
                  : llvm::CodeGenOptLevel::Aggressive));
 }
 
+void ingot::runDefaultPipeline(llvm::PassBuilder &builder,
+                               llvm::OptimizationLevel level,
+                               llvm::Module &module) {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager components;
+  llvm::ModuleAnalysisManager modules;
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(components);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, components, modules);
+  builder.buildPerModuleDefaultPipeline(level).run(module, modules);
+}
+
 llvm::Expected<std::unique_ptr<llvm::Module>>
 ingot::translateForHost(ModuleOp module, llvm::LLVMContext &context,
                         const HostProcessor &target, unsigned level) {
@@ -273,19 +288,10 @@ ingot::translateForHost(ModuleOp module, llvm::LLVMContext &context,
   tuning.LoopVectorization = true;
   tuning.SLPVectorization = true;
   llvm::PassBuilder builder(machine->get(), tuning);
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager components;
-  llvm::ModuleAnalysisManager modules;
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(components);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, components, modules);
-  builder
-      .buildPerModuleDefaultPipeline(level <= 1 ? llvm::OptimizationLevel::O1
-                                                : llvm::OptimizationLevel::O3)
-      .run(*result, modules);
+  runDefaultPipeline(builder,
+                     level <= 1 ? llvm::OptimizationLevel::O1
+                                : llvm::OptimizationLevel::O3,
+                     *result);
   return result;
 }
 

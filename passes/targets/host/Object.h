@@ -18,6 +18,8 @@
 namespace llvm {
 class LLVMContext;
 class Module;
+class OptimizationLevel;
+class PassBuilder;
 } // namespace llvm
 
 namespace ingot {
@@ -33,6 +35,10 @@ llvm::Expected<HostProcessor> findProcessor(llvm::StringRef name);
 
 /// Splits `A+B` into names of CPUs, each with its extensions.
 std::vector<std::string> splitProcessors(llvm::StringRef names);
+
+/// Runs LLVM's pipeline of that level over a module.
+void runDefaultPipeline(llvm::PassBuilder &builder,
+                        llvm::OptimizationLevel level, llvm::Module &module);
 
 /// Translates to LLVM IR and optimizes for the CPU; `level` is that of -O0 to
 /// -O3.

@@ -161,17 +161,23 @@ def tensor_data(rng, model):
     return f"data of {tensor.name[:20]}, way {action}"
 
 
-def integer_data(rng, model):
-    """Operands that are shapes, axes or indices."""
-    tensors = [t for t in model.graph.initializer if t.data_type in (TensorProto.INT64, TensorProto.INT32)]
+def choose_values(rng, model, types):
+    """An initializer of one of these types and a copy of its elements; None twice if there is none to read."""
+    tensors = [t for t in model.graph.initializer if t.data_type in types]
     if not tensors:
-        return None
+        return None, None
     tensor = rng.choice(tensors)
     try:
         values = numpy_helper.to_array(tensor).copy()
     except ValueError:
-        return None
-    if not values.size:
+        return None, None
+    return (tensor, values) if values.size else (None, None)
+
+
+def integer_data(rng, model):
+    """Operands that are shapes, axes or indices."""
+    tensor, values = choose_values(rng, model, (TensorProto.INT64, TensorProto.INT32))
+    if values is None:
         return None
     for _ in range(rng.choice([1, 1, 2])):
         with np.errstate(all="ignore"):
@@ -182,15 +188,8 @@ def integer_data(rng, model):
 
 def real_data(rng, model):
     """NaN, infinities, denormals."""
-    tensors = [t for t in model.graph.initializer if t.data_type == TensorProto.FLOAT]
-    if not tensors:
-        return None
-    tensor = rng.choice(tensors)
-    try:
-        values = numpy_helper.to_array(tensor).copy()
-    except ValueError:
-        return None
-    if not values.size:
+    tensor, values = choose_values(rng, model, (TensorProto.FLOAT,))
+    if values is None:
         return None
     values.reshape(-1)[rng.randrange(values.size)] = rng.choice(REALS)
     tensor.CopyFrom(numpy_helper.from_array(values, tensor.name))

@@ -10,46 +10,22 @@
 #include "runtime/data/pictures/Recipe.h"
 #include "test/runtime/TestSupport.h"
 #include "test/runtime/data/Mutations.h"
+#include "test/runtime/data/pictures/Jpeg.h"
 
 #include <filesystem>
 #include <thread>
-
-#include <cstdio>
-
-#include <jpeglib.h>
 
 using namespace ingot::runtime;
 using namespace ingot::runtime::test;
 
 namespace {
 
-std::string makeJpeg(int width, int height, uint64_t seed) {
-  jpeg_compress_struct info;
-  jpeg_error_mgr errors;
-  info.err = jpeg_std_error(&errors);
-  jpeg_create_compress(&info);
-  unsigned char *memory = nullptr;
-  unsigned long size = 0;
-  jpeg_mem_dest(&info, &memory, &size);
-  info.image_width = static_cast<JDIMENSION>(width);
-  info.image_height = static_cast<JDIMENSION>(height);
-  info.input_components = 3;
-  info.in_color_space = JCS_RGB;
-  jpeg_set_defaults(&info);
-  jpeg_start_compress(&info, TRUE);
+std::string makeJpeg(int64_t width, int64_t height, uint64_t seed) {
   Philox random(seed, 0);
-  std::vector<uint8_t> row(static_cast<size_t>(width * 3));
-  for (int y = 0; y < height; ++y) {
-    for (uint8_t &byte : row)
-      byte = static_cast<uint8_t>(random.next());
-    JSAMPROW rows[] = {row.data()};
-    jpeg_write_scanlines(&info, rows, 1);
-  }
-  jpeg_finish_compress(&info);
-  jpeg_destroy_compress(&info);
-  std::string bytes(reinterpret_cast<char *>(memory), size);
-  std::free(memory);
-  return bytes;
+  std::vector<uint8_t> pixels(static_cast<size_t>(width * height * 3));
+  for (uint8_t &byte : pixels)
+    byte = static_cast<uint8_t>(random.next());
+  return encodeJpeg(std::move(pixels), width, height, /*quality=*/75);
 }
 
 int64_t countPictures(const std::string &folder) {
@@ -103,8 +79,8 @@ TEST_F(PictureCacheTest, BytesAreTheSameWithACache) {
     int64_t before = countPictures(folder / "cache");
     for (int64_t i = 0; i < 12; ++i) {
       std::string picture =
-          makeJpeg(60 + static_cast<int>(i) * 7, 50 + static_cast<int>(i) * 11,
-                   static_cast<uint64_t>(i));
+          makeJpeg(60 + static_cast<int64_t>(i) * 7,
+                   50 + static_cast<int64_t>(i) * 11, static_cast<uint64_t>(i));
       std::string want = make(steps, picture, i, nullptr, isTraining);
       EXPECT_EQ(make(steps, picture, i, &cache, isTraining), want)
           << steps << " " << i;

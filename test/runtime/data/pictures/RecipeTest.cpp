@@ -7,15 +7,13 @@
 
 #include "runtime/data/pictures/Recipe.h"
 #include "test/runtime/TestSupport.h"
+#include "test/runtime/data/pictures/Jpeg.h"
 
 #include <png.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <cstring>
-
-#include <jpeglib.h>
 
 using namespace ingot::runtime;
 using namespace ingot::runtime::test;
@@ -49,30 +47,7 @@ std::string makePng(int64_t width, int64_t height) {
 }
 
 std::string makeJpeg(int64_t width, int64_t height) {
-  jpeg_compress_struct info;
-  jpeg_error_mgr errors;
-  info.err = jpeg_std_error(&errors);
-  jpeg_create_compress(&info);
-  unsigned char *memory = nullptr;
-  unsigned long size = 0;
-  jpeg_mem_dest(&info, &memory, &size);
-  info.image_width = static_cast<JDIMENSION>(width);
-  info.image_height = static_cast<JDIMENSION>(height);
-  info.input_components = 3;
-  info.in_color_space = JCS_RGB;
-  jpeg_set_defaults(&info);
-  jpeg_set_quality(&info, 95, TRUE);
-  jpeg_start_compress(&info, TRUE);
-  std::vector<uint8_t> pixels = makePixels(width, height);
-  for (int64_t y = 0; y < height; ++y) {
-    JSAMPROW row = pixels.data() + y * width * 3;
-    jpeg_write_scanlines(&info, &row, 1);
-  }
-  jpeg_finish_compress(&info);
-  jpeg_destroy_compress(&info);
-  std::string bytes(reinterpret_cast<char *>(memory), size);
-  std::free(memory);
-  return bytes;
+  return encodeJpeg(makePixels(width, height), width, height, /*quality=*/95);
 }
 
 InputSpec makeInput(std::vector<int64_t> shape, DType dtype = DType::F32) {
