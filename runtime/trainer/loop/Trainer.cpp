@@ -138,7 +138,7 @@ Trainer::~Trainer() { session.getContext().observer = nullptr; }
 
 void Trainer::planSteps() {
   if (!options.diagnose.empty())
-    totalSteps = step + Diagnoser::kSteps;
+    totalSteps = step + Diagnoser::kMost;
   else if (options.measureSeconds)
     totalSteps = step + StepTimer::kMost;
   else if (options.steps)
@@ -344,7 +344,7 @@ void Trainer::trainStep() {
   if (profiler)
     profiler->endStep(step);
   if (diagnoser)
-    diagnoser->endStep();
+    endDiagnosedStep();
   if (timer)
     timer->endStep();
   if (average && saver)

@@ -93,6 +93,8 @@ private:
   /// Saves the step unless it is saved, and waits for it.
   void saveLast();
   CheckpointInfo describeCheckpoint();
+  /// Ends a step of a run that is only measured.
+  void endDiagnosedStep();
   /// Ends a run that was only measured.
   void finishDiagnosis();
   /// Goes back to the last checkpoint after a step that is not finite. Throws

@@ -52,6 +52,14 @@ void Trainer::save(bool isBest) {
                              .count());
 }
 
+void Trainer::endDiagnosedStep() {
+  diagnoser->endStep();
+  int64_t last = totalSteps - 1, first = totalSteps - Diagnoser::kMost;
+  if (std::optional<int64_t> workers = diagnoser->startTrial(
+          /*isNew=*/sampler->getEpoch(first) == sampler->getEpoch(last)))
+    feed->setWorkers(*workers);
+}
+
 void Trainer::finishDiagnosis() {
   evidence = diagnoser->measure(profiler->take());
   if (stopped)
