@@ -14,9 +14,11 @@
 #include "runtime/observe/Watch.h"
 #include "runtime/observe/profile/Profile.h"
 #include "runtime/observe/tensorboard/TensorBoard.h"
+#include "runtime/trainer/inspect/BucketTuner.h"
 #include "runtime/trainer/inspect/Diagnoser.h"
 #include "runtime/trainer/inspect/ParameterInspector.h"
 #include "runtime/trainer/inspect/StepTimer.h"
+#include "runtime/trainer/inspect/Tune.h"
 #include "runtime/trainer/loop/Evaluate.h"
 #include "runtime/trainer/loop/Signals.h"
 #include "runtime/trainer/options/Paths.h"
@@ -99,6 +101,10 @@ Trainer::Trainer(Session &session, const Options &options, Console &console,
   }
   if (options.measureSeconds)
     timer = std::make_unique<StepTimer>(*options.measureSeconds);
+  if (!options.tune.empty() && ranks.getSize() > 1 &&
+      manifest.targetKind == "cpu")
+    bucketTuner = std::make_unique<BucketTuner>(ranks, console, options,
+                                                getKeyWord(manifest.model));
   // Watches and profiles inspect one step at a time.
   if (!watch && !profiler)
     stepsAhead = session.getRunsAhead();
@@ -347,6 +353,8 @@ void Trainer::trainStep() {
     endDiagnosedStep();
   if (timer)
     timer->endStep();
+  if (bucketTuner)
+    bucketTuner->endStep();
   if (average && saver)
     saver->finishCopy();
   if (average && !progress->wasLastSkipped())
@@ -533,6 +541,8 @@ void Trainer::run() {
   console.clearProgress();
   if (profiler)
     profiler->finish();
+  if (bucketTuner)
+    bucketTuner->finish();
   if (diagnoser) {
     finishDiagnosis();
     return;

@@ -31,6 +31,7 @@
 
 namespace ingot::runtime {
 
+class BucketTuner;
 class Console;
 class Diagnoser;
 class ParameterInspector;
@@ -196,6 +197,7 @@ private:
   std::unique_ptr<Diagnoser> diagnoser;
   std::optional<Evidence> evidence;
   std::unique_ptr<StepTimer> timer;
+  std::unique_ptr<BucketTuner> bucketTuner;
 };
 
 } // namespace ingot::runtime

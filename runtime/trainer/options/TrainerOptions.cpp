@@ -290,8 +290,9 @@ void OptionTable::addObserving(Options &options) {
       ->group(group);
   app.add_flag("--tune{cache}", options.tune,
                "Measure alternatives and take the fastest: threads, their "
-               "places, --workers and --prefetch before a run on CPUs, kernels "
-               "and algorithms in the first steps on a GPU; the choices are "
+               "places, --workers and --prefetch before a run on CPUs, how "
+               "buckets are joined in the first steps of several ranks there, "
+               "kernels and algorithms in those on a GPU; the choices are "
                "kept for later runs, with --tune=FILE in that file; --tune=off "
                "does not")
       ->group("Run");
