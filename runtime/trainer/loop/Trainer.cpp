@@ -22,6 +22,7 @@
 #include "runtime/trainer/loop/Evaluate.h"
 #include "runtime/trainer/loop/Signals.h"
 #include "runtime/trainer/options/Paths.h"
+#include "runtime/trainer/run/EvaluationMetrics.h"
 #include "runtime/trainer/run/Resume.h"
 #include "runtime/trainer/run/RunHeader.h"
 #include "runtime/trainer/state/State.h"
@@ -83,7 +84,8 @@ Trainer::Trainer(Session &session, const Options &options, Console &console,
   openEvalData();
   planSteps();
   if (options.earlyStop || !options.best.empty()) {
-    best.emplace(options.best.empty() ? "eval_loss" : options.best);
+    best.emplace(options.best.empty() ? "eval_loss" : options.best,
+                 listMetrics(manifest));
     if (resumedSettings)
       best->resume(resumedSettings->best);
   }

@@ -208,9 +208,10 @@ void OptionTable::addSaving(Options &options) {
 
 void OptionTable::addObserving(Options &options) {
   std::string group = "Observing";
-  app.add_option("--log", options.log, "Write a line of JSON per step")
-      ->type_name("FILE.jsonl")
-      ->group(group);
+  CLI::Option *log =
+      app.add_option("--log", options.log, "Write a line of JSON per step")
+          ->type_name("FILE.jsonl")
+          ->group(group);
   app.add_option("--log-every", options.logEvery,
                  "Write a line for every N-th step only")
       ->type_name("N")
@@ -222,6 +223,7 @@ void OptionTable::addObserving(Options &options) {
                  "before, and begins anew")
       ->type_name("N")
       ->check(atLeast(1))
+      ->needs(log)
       ->group(group);
   CLI::Option *profile =
       app.add_option("--profile", options.profile,
