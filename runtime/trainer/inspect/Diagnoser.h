@@ -36,6 +36,9 @@ public:
   /// before it.
   static constexpr int64_t kSettle = 10, kTried = 30,
                            kMost = kSteps + kSettle + kTried;
+  /// The steps whose batches may be made ahead (--prefetch). Without them the
+  /// last steps of a trial would have less to wait for.
+  static constexpr int64_t kAhead = 1024;
 
   /// Called when a step has ended.
   void endStep();

@@ -146,7 +146,7 @@ Trainer::~Trainer() { session.getContext().observer = nullptr; }
 
 void Trainer::planSteps() {
   if (!options.diagnose.empty())
-    totalSteps = step + Diagnoser::kMost;
+    totalSteps = step + Diagnoser::kMost + Diagnoser::kAhead;
   else if (options.measureSeconds)
     totalSteps = step + StepTimer::kMost;
   else if (options.steps)

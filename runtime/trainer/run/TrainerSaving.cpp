@@ -54,7 +54,8 @@ void Trainer::save(bool isBest) {
 
 void Trainer::endDiagnosedStep() {
   diagnoser->endStep();
-  int64_t last = totalSteps - 1, first = totalSteps - Diagnoser::kMost;
+  int64_t first = totalSteps - Diagnoser::kMost - Diagnoser::kAhead,
+          last = first + Diagnoser::kMost - 1;
   if (std::optional<int64_t> workers = diagnoser->startTrial(
           /*isNew=*/sampler->getEpoch(first) == sampler->getEpoch(last)))
     feed->setWorkers(*workers);
