@@ -136,9 +136,9 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
       "with little optimization of kernels; 2 and 3: fused",
       2, between(0U, 3U)};
   Setting<std::string> memoryBudget{
-      *this, "memory-budget SIZE|N%",
+      *this, "memory-budget [at-least:]SIZE|N%",
       "SIZE of all planned memory, or N% of the activations: recompute until "
-      "the step fits"};
+      "the step fits, with at-least: as far as it can"};
   ListSetting remat{*this, "remat RULE",
                     "save=REGEX or recompute=REGEX: whether to save or "
                     "recompute the results of ONNX nodes with such names"};

@@ -40,6 +40,9 @@ llvm::Expected<MemorySize> MemorySize::parse(StringRef option, StringRef text,
       {"MB", 1e6},
       {"GB", 1e9},
       {"%", 0}};
+  StringRef whole = text;
+  // Only limits that allow a percentage can be exceeded.
+  bool isLeast = allowPercent && text.consume_front("at-least:");
   double number = -1;
   auto parsed = std::from_chars(text.begin(), text.end(), number);
   StringRef unit = StringRef(parsed.ptr, text.end() - parsed.ptr).ltrim(' ');
@@ -60,9 +63,9 @@ llvm::Expected<MemorySize> MemorySize::parse(StringRef option, StringRef text,
                   : ", or " + text.rtrim().str() + "B, for powers of 1000");
     if (allowPercent)
       hint += ", or a percentage of the activations such as 50%";
-    return makeOptionError(option, "invalid size '" + text + "'", hint);
+    return makeOptionError(option, "invalid size '" + whole + "'", hint);
   }
-  return MemorySize{isPercent ? number : bytes, isPercent};
+  return MemorySize{isPercent ? number : bytes, isPercent, isLeast};
 }
 
 llvm::Expected<RematNames>

@@ -37,10 +37,12 @@ std::string joinChoices(llvm::ArrayRef<llvm::StringLiteral> choices);
 llvm::Error checkChoice(llvm::StringRef option, llvm::StringRef text,
                         llvm::ArrayRef<llvm::StringLiteral> choices);
 
-/// SIZE, as bytes or with a unit, or N%.
+/// SIZE, as bytes or with a unit, or N%; with `at-least:` before it, more where
+/// that is not possible.
 struct MemorySize {
   double number = 0;
   bool isPercent = false;
+  bool isLeast = false;
 
   static llvm::Expected<MemorySize>
   parse(llvm::StringRef option, llvm::StringRef text, bool allowPercent);

@@ -66,8 +66,8 @@ def Rematerialize : Pass<"ingot-rematerialize", "::mlir::ModuleOp"> {
     a copy runs the same kernel as its original, so that the results are bitwise equal.
 
     The plans of a model form a sequence that does not depend on the budget: a smaller budget never has a higher peak.
-    A budget below the smallest possible one is an error that states the latter. `remat` decides for
-    operations of the ONNX nodes with matching names.
+    A budget below the smallest possible one is an error that states the latter; with `at-least:` before it, the
+    smallest possible one is taken instead. `remat` decides for operations of the ONNX nodes with matching names.
 
     Before:
     ```mlir
@@ -85,7 +85,8 @@ def Rematerialize : Pass<"ingot-rematerialize", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"memoryBudget", "memory-budget", "std::string", "\"\"",
-           "limit: SIZE of all planned memory, or N% of the activations without a budget">,
+           "limit: SIZE of all planned memory, or N% of the activations without a budget; "
+           "at-least:SIZE or at-least:N%: that, or the smallest possible if it is larger">,
     ListOption<"remat", "remat", "std::string",
                "save=REGEX or recompute=REGEX: ONNX nodes whose results are never, or always, recomputed">,
   ];

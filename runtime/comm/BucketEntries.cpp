@@ -92,7 +92,7 @@ void ingot_all_reduce_start(ingot_context *context,
     return;
   }
   startBucket(context, desc, bucket, "all-reduce",
-              &Communicator::startAllReduce);
+              &Communicator::startBucketReduce);
 }
 
 void ingot_all_reduce_wait(ingot_context *context,

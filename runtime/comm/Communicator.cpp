@@ -9,7 +9,6 @@
 #include <condition_variable>
 #include <cstring>
 #include <deque>
-#include <map>
 #include <mutex>
 #include <optional>
 #include <stdexcept>
@@ -25,6 +24,20 @@ struct Communicator::Operation {
   std::unique_ptr<Pending> pending;
   bool isDone = false;
   std::string error;
+};
+
+/// Buckets that are summed over ranks together.
+struct Communicator::Joint {
+  struct Part {
+    char *data;
+    int64_t bytes;
+  };
+  std::vector<Part> parts;
+  DType type;
+  int64_t bytes = 0;
+  std::string what;
+  Ticket ticket = 0;
+  bool isStarted = false, isDone = false;
 };
 
 struct Communicator::Stream {
@@ -192,9 +205,80 @@ Error Communicator::describe(const Operation &operation,
   return failure(where, operation.event.what + ": " + problem, hint);
 }
 
+Communicator::Ticket Communicator::startBucketReduce(void *data,
+                                                     int64_t elements,
+                                                     DType type,
+                                                     std::string what) {
+  int64_t bytes = elements * ::getSize(type);
+  ++bucketCount;
+  bucketBytes += bytes;
+  if (joining == 0 || size == 1)
+    return startAllReduce(data, elements, type, std::move(what));
+  if (open && open->type != type)
+    startJoint();
+  if (!open) {
+    open = std::make_shared<Joint>();
+    open->type = type;
+    open->what = std::move(what);
+  }
+  open->parts.push_back({static_cast<char *>(data), bytes});
+  open->bytes += bytes;
+  Ticket ticket;
+  {
+    std::lock_guard lock(stream->mutex);
+    ticket = ++stream->last;
+  }
+  joined[ticket] = open;
+  if (open->bytes >= joining)
+    startJoint();
+  return ticket;
+}
+
+void Communicator::startJoint() {
+  Joint &joint = *std::exchange(open, nullptr);
+  Joint::Part &first = joint.parts[0];
+  char *data = first.data;
+  if (joint.parts.size() > 1) {
+    Block &memory = joinedMemory[data];
+    if (static_cast<int64_t>(memory.getSize()) < joint.bytes)
+      memory = Block(joint.bytes, "buckets that are joined");
+    data = memory.getData();
+    char *to = data;
+    for (const Joint::Part &part : joint.parts) {
+      std::memcpy(to, part.data, static_cast<size_t>(part.bytes));
+      to += part.bytes;
+    }
+    joint.what += " and " + std::to_string(joint.parts.size() - 1) + " more";
+  }
+  joint.isStarted = true;
+  joint.ticket = startAllReduce(data, joint.bytes / ::getSize(joint.type),
+                                joint.type, joint.what);
+}
+
+void Communicator::finishJoint(Joint &joint) {
+  if (!joint.isStarted)
+    startJoint();
+  if (std::exchange(joint.isDone, true))
+    return;
+  wait(joint.ticket);
+  if (joint.parts.size() == 1)
+    return;
+  const char *from = joinedMemory[joint.parts[0].data].getData();
+  for (const Joint::Part &part : joint.parts) {
+    std::memcpy(part.data, from, static_cast<size_t>(part.bytes));
+    from += part.bytes;
+  }
+}
+
 void Communicator::wait(Ticket ticket) {
   if (ticket == 0)
     return;
+  if (auto found = joined.find(ticket); found != joined.end()) {
+    std::shared_ptr<Joint> joint = std::move(found->second);
+    joined.erase(found);
+    finishJoint(*joint);
+    return;
+  }
   Clock::time_point begin = Clock::now();
   std::unique_lock lock(stream->mutex);
   waitForEnd(lock, stream->operations.at(ticket));
@@ -204,6 +288,8 @@ void Communicator::wait(Ticket ticket) {
 }
 
 void Communicator::waitForAll() {
+  if (open)
+    startJoint();
   std::unique_lock lock(stream->mutex);
   for (const auto &[ticket, operation] : stream->operations)
     waitForEnd(lock, operation);

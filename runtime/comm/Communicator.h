@@ -14,14 +14,17 @@
 #define INGOT_RUNTIME_COMM_COMMUNICATOR_H
 
 #include "runtime/comm/Collectives.h"
+#include "runtime/core/Memory.h"
 
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace ingot::runtime {
@@ -57,6 +60,10 @@ public:
   /// messages: "all-reduce of bucket 3".
   Ticket startAllReduce(void *data, int64_t elements, DType type,
                         std::string what);
+  /// The same for a bucket of gradients, which may be joined with the next ones
+  /// (setJoining).
+  Ticket startBucketReduce(void *data, int64_t elements, DType type,
+                           std::string what);
   /// Starts a reduce-scatter, in which each rank receives its shard of the sums
   /// (abi/Shard.h), or an all-gather of the ranks' shards, in place.
   Ticket startReduceScatter(void *data, int64_t elements, DType type,
@@ -96,6 +103,15 @@ public:
   /// Sets how long a wait may take.
   void setLimit(std::chrono::seconds seconds) { limit = seconds; }
   std::chrono::seconds getLimit() const { return limit; }
+  /// Sets how buckets are joined from now on, the same way on all ranks: those
+  /// that follow one another are sent as one once they have that many bytes
+  /// together, or one of them is waited for. 0 sends each by itself. May be
+  /// called when none is in flight.
+  void setJoining(int64_t bytes) { joining = bytes; }
+  /// The buckets that were started so far, and their bytes.
+  std::pair<int64_t, int64_t> countBuckets() const {
+    return {bucketCount, bucketBytes};
+  }
   /// Sets the training step that operations from now on belong to.
   void setStep(int64_t number) { step = number; }
   /// Sets a query for the name of a signal that asks to end the run, or null. A
@@ -130,6 +146,7 @@ public:
 private:
   struct Operation;
   struct Stream;
+  struct Joint;
 
   using InPlace = std::unique_ptr<Pending> (Collectives::*)(void *, int64_t,
                                                             DType);
@@ -137,6 +154,10 @@ private:
                       DType type, std::string what);
   Ticket start(std::string what, int64_t bytes,
                std::function<std::unique_ptr<Pending>(Collectives &)> begin);
+  /// Starts the exchange of the buckets that were joined last.
+  void startJoint();
+  /// Waits for the exchange that a bucket is part of.
+  void finishJoint(Joint &joint);
   void waitForEnd(std::unique_lock<std::mutex> &lock,
                   const Operation &operation);
   Error describe(const Operation &operation, const std::string &problem,
@@ -152,6 +173,13 @@ private:
   };
   Interruption interruption;
   Use use;
+  int64_t joining = 0, bucketCount = 0, bucketBytes = 0;
+  /// Buckets that more may be joined with, and the exchange of each that was
+  /// joined.
+  std::shared_ptr<Joint> open;
+  std::map<Ticket, std::shared_ptr<Joint>> joined;
+  /// Memory for joined buckets, by the address of the first.
+  std::map<const void *, Block> joinedMemory;
   /// Shared with the thread, which may outlive a run that failed.
   std::shared_ptr<Stream> stream;
   std::thread thread;

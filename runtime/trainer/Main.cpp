@@ -115,13 +115,11 @@ static int run(int argc, char **argv, Console &console) {
   collectPaths(options, manifest.dataParallel ? countLaunchedRanks() : 1)
       .check();
   prepareProcess(argv);
-  if (!options.tune.empty() && manifest.targetKind == "cpu") {
-    if (manifest.dataParallel && countLaunchedRanks() > 1)
-      throw usageError("--tune", "measures runs of one rank on CPUs",
-                       "leave it out; OMP_NUM_THREADS sets the threads");
+  // What several ranks tune, they find in the first steps of the run.
+  bool isAlone = !manifest.dataParallel || countLaunchedRanks() == 1;
+  if (!options.tune.empty() && manifest.targetKind == "cpu" && isAlone)
     tuneOnHost(options, manifest, {module->manifest, module->manifest_bytes},
                {argv, argv + argc}, console);
-  }
   Communicator ranks(manifest.dataParallel ? connectRanks()
                                            : makeSelfCollectives());
   ranks.setLimit(std::chrono::seconds(options.commTimeout));

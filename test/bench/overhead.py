@@ -5,15 +5,18 @@
   overhead.py profiler            steps of two small models with and without --profile, in turns
   overhead.py saves MODEL DATA    a model with a checkpoint every 50 steps, as in MODEL.onnx of models.py
 
-Figures are medians over rounds; of saves, the mean of all steps against the median of those that no save is near.
-Needs a quiet machine; saves go to the disk of --scratch.
+Figures are medians over rounds; of saves, what the steps after one take more than the median of those that no save is
+near, in the mean of all saves. Steps beside which other processes took more than 3% of the machine are left out, and
+counted. Needs a quiet machine all the same; saves go to the disk of --scratch.
 """
 
 import json
 import os
 import pathlib
 import statistics
+import subprocess
 import tempfile
+import time
 
 import bench
 import numpy as np
@@ -22,6 +25,8 @@ import onnx.parser
 from onnx import numpy_helper
 
 EVERY = 50
+# The part of the machine that other processes may take beside a step.
+MOST_OTHERS = 0.03
 MLP = """<ir_version: 9, opset_import: ["" : 20]>
 mlp (float[N, INPUTS] x) => (float[N, 10] y) {
   h = MatMul(x, w1)
@@ -69,26 +74,58 @@ def bench_profiler(options, folder):
               f" ({', '.join(f'{ratio:+.1%}' for ratio in ratios)})", flush=True)  # fmt: skip
 
 
+def read_processors(process):
+    """Seconds of all processors since the machine started, and what of it other processes than this one took."""
+    tick = os.sysconf("SC_CLK_TCK")
+    times = [int(word) / tick for word in open("/proc/stat").readline().split()[1:9]]
+    own = [int(word) / tick for word in open(f"/proc/{process}/stat").read().rpartition(")")[2].split()[11:13]]
+    # The fourth and fifth are idle.
+    return sum(times), sum(times) - sum(times[3:5]) - sum(own)
+
+
+def train_watched(command):
+    """The lines of steps, each with the part of the machine that others took beside it."""
+    with tempfile.NamedTemporaryFile(suffix=".jsonl") as log:
+        samples = []
+        with subprocess.Popen([*map(str, command), "--log", log.name], stderr=subprocess.DEVNULL) as process:
+            while process.poll() is None:
+                # A process that has ended is still there until it is waited for.
+                samples.append((time.time(), *read_processors(process.pid)))
+                time.sleep(0.1)
+        if process.returncode != 0:
+            raise SystemExit(f"{command} ended with {process.returncode}")
+        ended = os.stat(log.name).st_mtime
+        rows = [row for row in map(json.loads, open(log.name)) if "step_ms" in row]
+    times, everything, others = np.array(samples).T
+    for row in rows:
+        # The log's last line was written when the last step had ended.
+        end = ended - rows[-1]["elapsed_s"] + row["elapsed_s"]
+        around = np.array([end - row["step_ms"] / 1e3, end])
+        passed, taken = (np.diff(np.interp(around, times, values))[0] for values in (everything, others))
+        row["others"] = taken / max(passed, 1e-9)
+    return rows
+
+
 def bench_saves(options, folder):
-    """Steps with saves are those that a save begins before or goes on beside."""
     model, data = options.what[1:3]
     trainer, save = folder / "trainer", folder / "save"
     compile_model(options, model, trainer, *options.flags)
-    rows = train(trainer, "--data", data, "--steps", options.steps, "--save", save, "--save-every", EVERY)
-    ends = [row["elapsed_s"] * 1e3 for row in rows]
-    steps = np.diff(ends)
-    # Step i ends at ends[i]; a save follows that of each 50th.
-    numbers = np.array([row["step"] for row in rows[1:]])
-    begun = numbers > EVERY
-    quiet = np.median(steps[(numbers - 1) % EVERY >= EVERY // 2])
-    stalls = [
-        ends[i] - ends[i - 1] - row["step_ms"] for i, row in enumerate(rows) if (row["step"] - 1) % EVERY == 0 and i
-    ]
-    cost = steps[begun].mean() / quiet - 1
+    rows = train_watched([trainer, "--data", data, "--steps", options.steps, "--save", save, "--save-every", EVERY])
+    ends = np.array([row["elapsed_s"] * 1e3 for row in rows])
+    # From the end of a step to that of the next; a save begins between them after each 50th.
+    steps, rows = np.diff(ends), rows[1:]
+    after = np.array([(row["step"] - 1) % EVERY if row["step"] > EVERY else -1 for row in rows])
+    is_quiet = np.array([row["others"] <= MOST_OTHERS for row in rows])
+    far = np.median(steps[is_quiet & (after >= EVERY // 2)])
+    means = [steps[is_quiet & (after == i)].mean() for i in range(EVERY // 2) if (is_quiet & (after == i)).any()]
+    cost = sum(mean - far for mean in means) / (EVERY * far)
+    whole = steps[after >= 0].mean() / far - 1
+    stalls = [step - row["step_ms"] for step, row, i in zip(steps, rows, after) if i == 0]
     size = sum(path.stat().st_size for path in save.glob("step-*/*")) / len(list(save.glob("step-*")))
-    near = [f"{steps[(numbers > EVERY) & ((numbers - 1) % EVERY == i)].mean():.0f}" for i in range(6)]
-    print(f"{size / 2**20:.0f} MiB every {EVERY} steps of {quiet:.0f} ms: {cost:+.2%} time, stalls of"
-          f" {', '.join(f'{stall:.0f}' for stall in stalls)} ms; steps after a save {', '.join(near)} ms")  # fmt: skip
+    near = [f"{mean:.0f}" for mean in means[:6]]
+    print(f"{size / 2**20:.0f} MiB every {EVERY} steps of {far:.0f} ms: {cost:+.2%} time, stalls of"
+          f" {', '.join(f'{stall:.0f}' for stall in stalls)} ms; steps after a save {', '.join(near)} ms;"
+          f" {(~is_quiet).sum()} of {len(steps)} steps left out, {whole:+.2%} with them")  # fmt: skip
 
 
 def main():

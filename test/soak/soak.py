@@ -131,6 +131,18 @@ class Soak:
             os.kill(self.random.choice(ranks), number)
         return number, number in PASSED_ON
 
+    def await_end(self, process):
+        """What a run said that was hit. Open MPI's mpirun may wait for itself for ever once a rank has died: without
+        ranks that run, it is ended."""
+        try:
+            return process.communicate(timeout=30)[0]
+        except subprocess.TimeoutExpired:
+            if self.ranks == 1 or find_ranks(process.pid):
+                return process.communicate(timeout=90)[0]
+            self.counts["mpirun hung"] += 1
+            process.kill()
+            return process.communicate()[0]
+
     def kill_once(self, index):
         which = index % len(self.trainers)
         trainer, (losses, exported) = self.trainers[which], self.straight[which]
@@ -143,7 +155,7 @@ class Soak:
             number, is_orderly = self.hit(process)
         else:
             number, is_orderly = 0, False
-        said = process.communicate(timeout=120)[0]
+        said = self.await_end(process)
         what = f"kill {index} ({signal.Signals(number).name if number else 'none'})"
         reached, complete = read_losses(log), process.returncode == 0
         if complete:

@@ -263,7 +263,7 @@ private:
     // Parts of fusions may share memory in other ways than the whole ones that
     // the search knows.
     int64_t bytes = StepGraph(signature, *target).getArenaBytes();
-    if (bytes > budget && isSmallest) {
+    if (bytes > budget && isSmallest && !size.isLeast) {
       builder.insert(before);
       std::string smallest = describeBudget(before, bytes);
       before.erase();
@@ -272,7 +272,7 @@ private:
           "the step does not fit; the smallest possible is " + smallest,
           "allow that much, or compile with a smaller --batch");
     }
-    if (bytes > budget) {
+    if (bytes > budget && !isSmallest) {
       builder.insert(before);
       func.erase();
       return fit(before, margin + bytes - budget);

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <fstream>
 #include <pthread.h>
 #include <utility>
 
@@ -86,6 +87,21 @@ double ingot::runtime::readThreadMilliseconds() {
          1e-6 * static_cast<double>(time.tv_nsec);
 }
 
+std::optional<double> ingot::runtime::readThreadDelay() {
+  // "RAN WAITED TIMES", in nanoseconds.
+  std::ifstream file("/proc/thread-self/schedstat");
+  double ran = 0, waited = 0;
+  if (!(file >> ran >> waited))
+    return std::nullopt;
+  return 1e-6 * waited;
+}
+
+void BatchQueue::changeWorkers(int64_t number) {
+  std::lock_guard lock(mutex);
+  options.workers = number;
+  setWorkers(number);
+}
+
 void BatchQueue::setWorkers(int64_t number) {
   wanted = number;
   hasWork.notify_all();
@@ -124,6 +140,7 @@ bool BatchQueue::findWork(Slot *&slot, int64_t &first, int64_t &count) {
       next.error = nullptr;
       next.firstRow = next.left = 0;
       next.decodeMs = next.processorMs = 0;
+      next.delayMs.reset();
       try {
         next.plan = planner(planned);
         if (!next.plan) {
@@ -172,6 +189,9 @@ void BatchQueue::work(size_t index) {
     lock.unlock();
     Clock::time_point begin = Clock::now();
     double ran = readThreadMilliseconds();
+    std::optional<double> delayed;
+    if (options.countsDelays)
+      delayed = readThreadDelay();
     std::exception_ptr error;
     try {
       const BatchPlan &plan = *slot->plan;
@@ -182,9 +202,13 @@ void BatchQueue::work(size_t index) {
     }
     double spent = getMilliseconds(Clock::now() - begin);
     ran = readThreadMilliseconds() - ran;
+    if (delayed)
+      delayed = readThreadDelay().value_or(*delayed) - *delayed;
     lock.lock();
     slot->decodeMs += spent;
     slot->processorMs += ran;
+    if (delayed)
+      slot->delayMs = slot->delayMs.value_or(0) + *delayed;
     if (error && !slot->error)
       slot->error = error;
     slot->left -= count;
@@ -221,6 +245,7 @@ const char *BatchQueue::next() {
   Slot &slot = getSlot(batch);
   times.decodeMs = slot.decodeMs;
   times.processorMs = slot.processorMs;
+  times.delayMs = slot.delayMs;
   times.workers = countWorkers();
   Clock::time_point end = Clock::now();
   times.waitMs = getMilliseconds(end - begin);

@@ -45,6 +45,8 @@ struct QueueOptions {
   int64_t mostWorkers = 1;
   /// The batches of the queue; none means as many as fit some memory.
   std::optional<int64_t> batches = std::nullopt;
+  /// Whether QueueTimes::delayMs is asked for, which takes some time itself.
+  bool countsDelays = false;
 };
 
 /// Makes `count` rows of a batch from row `first` on, at the offsets of
@@ -63,6 +65,9 @@ struct QueueTimes {
   /// The part of decodeMs in which workers had a processor, and their number.
   double processorMs = 0;
   int64_t workers = 0;
+  /// The part of decodeMs in which they waited for one, if that is asked for
+  /// and the system counts it.
+  std::optional<double> delayMs;
 };
 
 /// Returns the bytes of memory that a queue of batches of `bytes` bytes has.
@@ -70,6 +75,10 @@ int64_t getQueueBytes(int64_t bytes);
 
 /// The time that the calling thread has had a processor, in milliseconds.
 double readThreadMilliseconds();
+
+/// The time that the calling thread has been ready to run without a processor,
+/// in milliseconds; nothing where the system does not count it.
+std::optional<double> readThreadDelay();
 
 /// A bounded queue of batches, in order. Workers take parts of the next batch
 /// that is not complete, so that the first one comes as soon as it can. What is
@@ -97,6 +106,8 @@ public:
   /// What the last batch cost.
   const QueueTimes &getTimes() const { return times; }
   int64_t countWorkers() const { return wanted; }
+  /// Goes on with that many threads, from one on.
+  void changeWorkers(int64_t number);
   /// The bytes of memory for batches.
   int64_t getBytes() const {
     return static_cast<int64_t>(slots.size()) * slotBytes;
@@ -110,6 +121,7 @@ private:
     /// The first row that no worker has, and the rows that are not complete.
     int64_t firstRow = 0, left = 0;
     double decodeMs = 0, processorMs = 0;
+    std::optional<double> delayMs;
   };
   struct Worker {
     std::thread thread;

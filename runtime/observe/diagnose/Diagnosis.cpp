@@ -46,32 +46,67 @@ static std::string percent(double part) {
   return fmt::format("{:.0f}%", 100 * part);
 }
 
-static std::optional<Finding> findData(const Evidence &e) {
+std::optional<bool> ingot::runtime::waitsForStorage(const Evidence &e) {
   if (getShare(e.data, e) < kMostData)
     return std::nullopt;
+  auto workers = static_cast<double>(std::max<int64_t>(e.workers, 1));
   // Threads that were done in time but had no core do not explain the wait.
-  if (e.decode / static_cast<double>(std::max<int64_t>(e.workers, 1)) <
-      0.5 * e.data)
+  if (e.decode / workers < 0.5 * e.data)
     return std::nullopt;
   // With more threads of kernels than cores, all of them wait for a core.
   if (e.threads > e.cores && e.decodeProcessor < 0.5 * e.step)
     return std::nullopt;
-  // Threads that make batches compute, or wait for storage; on a machine that
-  // is busy, they may wait for a core instead.
-  bool isStorage = e.decodeProcessor < 0.5 * e.decode;
-  if (isStorage && e.others > kMostOthers) {
-    if (e.decodeProcessor < kMostData * e.step)
+  bool isBusy = e.others > kMostOthers;
+  if (e.decodeDelay) {
+    double storage =
+        std::max(0.0, e.decode - e.decodeProcessor - *e.decodeDelay);
+    // Other processes have the cores that these threads wait for.
+    if (isBusy && (storage + e.decodeProcessor) / workers < 0.5 * e.data)
       return std::nullopt;
-    isStorage = false;
+    return storage > e.decodeProcessor;
   }
+  // Threads that neither compute nor are known to wait for a core wait for
+  // storage; on a machine that is busy, it may be a core.
+  bool isStorage = e.decodeProcessor < 0.5 * e.decode;
+  if (isStorage && isBusy && e.decodeProcessor < kMostData * e.step)
+    return std::nullopt;
+  return isStorage && !isBusy;
+}
+
+int64_t ingot::runtime::adviseWorkers(const Evidence &e, double least,
+                                      bool isStorage) {
+  constexpr int64_t most = 16;
+  int64_t limit =
+      isStorage ? most : std::min(most, std::max<int64_t>(e.cores, 1));
+  auto wanted =
+      static_cast<int64_t>(std::ceil(e.decode / (0.8 * std::max(least, 1e-3))));
+  return std::clamp<int64_t>(wanted, 1, limit);
+}
+
+static std::optional<Finding> findData(const Evidence &e) {
+  std::optional<bool> isStorage = waitsForStorage(e);
+  if (!isStorage)
+    return std::nullopt;
   Finding finding;
-  finding.cause = isStorage ? Cause::SlowStorage : Cause::SlowDecoding;
+  finding.cause = *isStorage ? Cause::SlowStorage : Cause::SlowDecoding;
   finding.evidence = fmt::format(
       "steps wait {:.2f} of {:.2f} ms for data; {} {} spend {:.2f} ms on a "
       "batch, {} of it computing",
       e.data, e.step, std::max<int64_t>(e.workers, 1),
       e.workers > 1 ? "threads" : "thread", e.decode,
       percent(e.decodeProcessor / e.decode));
+  finding.stake = getShare(e.data, e);
+  constexpr double worthwhile = 0.05;
+  if (e.triedWorkers != 0) {
+    double gain = 1 - e.triedStep / e.step;
+    finding.evidence += fmt::format("; with {} threads, steps took {:.2f} ms",
+                                    e.triedWorkers, e.triedStep);
+    if (gain > worthwhile) {
+      finding.advice.push_back({"--workers", std::to_string(e.triedWorkers)});
+      finding.gain = gain;
+    }
+    return finding;
+  }
   // The step without the wait cannot be shorter than the work of all threads on
   // the cores, and the batches not faster than the threads make them.
   double others = e.step - e.data;
@@ -79,23 +114,17 @@ static std::optional<Finding> findData(const Evidence &e) {
       (e.getKernels() * static_cast<double>(std::max<int64_t>(e.threads, 1)) +
        e.decodeProcessor) /
       static_cast<double>(std::max<int64_t>(e.cores, 1));
-  double least = std::max(others, busy);
-  constexpr int64_t most = 16;
-  int64_t limit =
-      isStorage ? most : std::min(most, std::max<int64_t>(e.cores, 1));
-  auto wanted = static_cast<int64_t>(std::ceil(e.decode / (0.8 * least)));
-  int64_t workers = std::clamp<int64_t>(wanted, 1, limit);
-  finding.stake = getShare(e.data, e);
+  int64_t workers = adviseWorkers(e, std::max(others, busy), *isStorage);
   // Cores share caches, memory and clocks with busy neighbours.
   constexpr double crowding = 1.3;
   double predicted =
       std::max({others, crowding * busy,
                 crowding * e.decode / static_cast<double>(workers)});
-  if (workers > e.workers && predicted < 0.95 * e.step) {
+  if (workers > e.workers && predicted < (1 - worthwhile) * e.step) {
     finding.advice.push_back({"--workers", std::to_string(workers)});
     // Requests that overlap help against latency, but not where a disk reads as
     // much as it can: which of them it is cannot be seen.
-    if (!isStorage)
+    if (!*isStorage)
       finding.gain = 1 - predicted / e.step;
   }
   return finding;
@@ -181,7 +210,7 @@ static std::optional<Finding> findMemory(const Evidence &e) {
       fmt::format("processes wait for memory {} of the time, and a step reads "
                   "{:.0f} pages back from a disk",
                   percent(e.memoryStall), e.majorFaults),
-      {{"--memory-budget", "50%", false, true}},
+      {{"--memory-budget", "at-least:50%", false, true}},
       std::nullopt};
   // A step that fits does not wait, and computes half of its activations again.
   constexpr double recomputed = 0.5;

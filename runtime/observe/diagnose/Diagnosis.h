@@ -34,6 +34,12 @@ struct Evidence {
   /// their processor time in it.
   int64_t workers = 0;
   double decode = 0, decodeProcessor = 0;
+  /// The part of it in which they waited for a core, if the system counts it.
+  std::optional<double> decodeDelay;
+  /// The time of a step that was tried with more of these threads; 0 if none
+  /// was.
+  int64_t triedWorkers = 0;
+  double triedStep = 0;
   /// Between two checkpoints, in steps; 0 without checkpoints.
   int64_t saveEvery = 0;
   /// What a rank sends, and for how long collectives were in flight.
@@ -66,6 +72,14 @@ enum class Cause {
   WrongMachineProfile,
   MemoryPressure
 };
+
+/// Whether the threads that make batches wait for storage rather than compute;
+/// nothing if the time of steps that wait for data is not theirs.
+std::optional<bool> waitsForStorage(const Evidence &evidence);
+
+/// The number of threads with which steps of `least` ms would not wait for
+/// data, as far as cores help.
+int64_t adviseWorkers(const Evidence &evidence, double least, bool isStorage);
 
 /// Returns the name of a cause for users.
 const char *getName(Cause cause);

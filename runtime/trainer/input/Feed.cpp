@@ -35,6 +35,7 @@ Feed::Feed(BatchQueue::Planner planner,
   this->options.isTraining = isTraining;
   this->options.workers = options.workers;
   this->options.batches = options.prefetch;
+  this->options.countsDelays = !options.diagnose.empty();
   constexpr int64_t most = 16;
   this->options.mostWorkers = std::clamp<int64_t>(
       static_cast<int64_t>(std::thread::hardware_concurrency()), 1, most);
@@ -71,6 +72,9 @@ void Feed::fillNow(const std::vector<InputSpec> &inputs, char *place) {
   using Clock = std::chrono::steady_clock;
   Clock::time_point begin = Clock::now();
   double ran = readThreadMilliseconds();
+  std::optional<double> delayed;
+  if (options.countsDelays)
+    delayed = readThreadDelay();
   std::optional<BatchPlan> plan = planner(number++);
   auto rows = static_cast<int64_t>(plan->samples.size());
   fillRows(*plan, inputs, options, 0, rows, place, workspace);
@@ -84,6 +88,9 @@ void Feed::fillNow(const std::vector<InputSpec> &inputs, char *place) {
   times.waitMs += took;
   times.decodeMs += took;
   times.processorMs += readThreadMilliseconds() - ran;
+  if (delayed)
+    times.delayMs = times.delayMs.value_or(0) +
+                    readThreadDelay().value_or(*delayed) - *delayed;
   if (!mayStartLater)
     return;
   if (number == 1)
@@ -115,8 +122,18 @@ void Feed::fill(const std::vector<InputSpec> &inputs, char *place) {
   times.decodeMs += spent.decodeMs;
   times.depth = spent.depth;
   times.processorMs += spent.processorMs;
+  if (spent.delayMs)
+    times.delayMs = times.delayMs.value_or(0) + *spent.delayMs;
   times.workers = spent.workers;
   times.tokens += plan.tokens;
+}
+
+void Feed::setWorkers(int64_t workers) {
+  options.workers = workers;
+  if (queue)
+    queue->changeWorkers(workers);
+  else
+    startQueue();
 }
 
 QueueTimes Feed::takeTimes() { return std::exchange(times, {}); }

@@ -35,6 +35,9 @@ public:
   /// Throws badInput.
   void fill(const std::vector<InputSpec> &inputs, char *place);
 
+  /// Makes batches from now on in that many threads, from one on.
+  void setWorkers(int64_t workers);
+
   /// What the batches since the last call cost.
   QueueTimes takeTimes();
 

@@ -60,10 +60,17 @@ Diagnoser::Counters Diagnoser::readCounters() {
 void Diagnoser::endStep() {
   if (++steps == kWarmup)
     first = readCounters();
+  if (steps == kSteps)
+    last = readCounters();
   // What was saved between two steps that are measured.
-  if (steps > kWarmup + 1)
+  if (steps > kWarmup + 1 && steps <= kSteps)
     saving += savingNow;
+  if (steps == kSteps + kSettle)
+    tried = Clock::now();
+  else if (steps > kSteps + kSettle)
+    triedSaving += savingNow;
   savingNow = 0;
+  triedMs = getMilliseconds(Clock::now() - tried) - triedSaving;
 }
 
 void Diagnoser::addData(const QueueTimes &times) {
@@ -71,15 +78,51 @@ void Diagnoser::addData(const QueueTimes &times) {
     return;
   decode += times.decodeMs;
   processor += times.processorMs;
+  waits += times.waitMs;
+  if (times.delayMs)
+    delay = delay.value_or(0) + *times.delayMs;
   workers = std::max(workers, times.workers);
 }
 
 void Diagnoser::addSaving(double milliseconds) { savingNow += milliseconds; }
 
+Evidence Diagnoser::summarizeData() const {
+  Evidence evidence;
+  auto [threads, cores] = session.getDevice().getParallelism();
+  evidence.threads = threads;
+  evidence.cores = cores;
+  evidence.workers = workers;
+  constexpr double count = kSteps - kWarmup;
+  evidence.step = getMilliseconds(last->time - first.time) / count;
+  evidence.data = waits / count;
+  evidence.decode = decode / count;
+  evidence.decodeProcessor = processor / count;
+  if (delay)
+    evidence.decodeDelay = *delay / count;
+  return evidence;
+}
+
+std::optional<int64_t> Diagnoser::startTrial(bool isNew) {
+  if (steps != kSteps || ranks.getSize() != 1)
+    return std::nullopt;
+  Evidence evidence = summarizeData();
+  std::optional<bool> isStorage = waitsForStorage(evidence);
+  if (!isStorage || (*isStorage && !isNew))
+    return std::nullopt;
+  int64_t wanted =
+      adviseWorkers(evidence, evidence.step - evidence.data, *isStorage);
+  if (wanted <= std::max<int64_t>(workers, 1))
+    return std::nullopt;
+  triedWorkers = wanted;
+  return wanted;
+}
+
 bool Diagnoser::isDone() const {
   // Ranks end together, after as many steps.
   constexpr auto longest = std::chrono::seconds(60);
   constexpr int64_t least = 10;
+  if (triedWorkers != 0)
+    return steps >= kMost;
   return steps >= kSteps || (ranks.getSize() == 1 && steps >= kWarmup + least &&
                              Clock::now() - begin > longest);
 }
@@ -179,14 +222,19 @@ Evidence Diagnoser::measure(const Profile &profile) {
   evidence.saving = saving;
   evidence.decode = decode;
   evidence.decodeProcessor = processor;
-  Counters last = readCounters();
-  evidence.memoryStall =
-      (last.memoryStallMs - first.memoryStallMs) /
-      std::max(1e-9, getMilliseconds(last.time - first.time));
-  double others = last.busy - first.busy - (last.own - first.own);
+  if (delay)
+    evidence.decodeDelay = *delay / static_cast<double>(evidence.steps);
+  if (triedWorkers != 0 && steps >= kMost) {
+    evidence.triedWorkers = triedWorkers;
+    evidence.triedStep = triedMs / kTried;
+  }
+  Counters end = last ? *last : readCounters();
+  evidence.memoryStall = (end.memoryStallMs - first.memoryStallMs) /
+                         std::max(1e-9, getMilliseconds(end.time - first.time));
+  double others = end.busy - first.busy - (end.own - first.own);
   evidence.others =
-      std::clamp(others / std::max(1e-9, last.all - first.all), 0.0, 1.0);
-  evidence.majorFaults = last.majorFaults - first.majorFaults;
+      std::clamp(others / std::max(1e-9, end.all - first.all), 0.0, 1.0);
+  evidence.majorFaults = end.majorFaults - first.majorFaults;
   // Whoever comes last makes the others wait.
   std::vector<double> busy(static_cast<size_t>(ranks.getSize()));
   busy[static_cast<size_t>(ranks.getRank())] =

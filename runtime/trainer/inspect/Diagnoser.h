@@ -29,12 +29,26 @@ public:
   /// The steps of a diagnosis; the first ones, in which caches fill and threads
   /// start, are not measured.
   static constexpr int64_t kWarmup = 5, kSteps = 45;
-  static ProfileSchedule getSchedule() { return {0, kWarmup, std::nullopt, 1}; }
+  static ProfileSchedule getSchedule() {
+    return {0, kWarmup, kSteps - kWarmup, 1};
+  }
+  /// The steps of a trial. In the first, batches are taken that were made
+  /// before it.
+  static constexpr int64_t kSettle = 10, kTried = 30,
+                           kMost = kSteps + kSettle + kTried;
+  /// The steps whose batches may be made ahead (--prefetch). Without them the
+  /// last steps of a trial would have less to wait for.
+  static constexpr int64_t kAhead = 1024;
 
   /// Called when a step has ended.
   void endStep();
   void addData(const QueueTimes &times);
   void addSaving(double milliseconds);
+  /// When all steps of the diagnosis are over and they wait for data: begins to
+  /// measure how long they take with more threads that make batches, and
+  /// returns how many. `isNew` says whether the samples of the steps that
+  /// follow were not read before: others come out of the system's cache.
+  std::optional<int64_t> startTrial(bool isNew);
   /// Whether enough has been measured.
   bool isDone() const;
 
@@ -53,7 +67,9 @@ private:
   static Counters readCounters();
   void addKernels(const Profile &profile, Evidence &evidence) const;
   void addLink(const Profile &profile, Evidence &evidence) const;
-  bool isMeasuring() const { return steps >= kWarmup; }
+  bool isMeasuring() const { return steps >= kWarmup && triedWorkers == 0; }
+  /// What is known of the steps before they are profiled.
+  Evidence summarizeData() const;
 
   Session &session;
   Communicator &ranks;
@@ -61,10 +77,15 @@ private:
   int64_t steps = 0;
   std::chrono::steady_clock::time_point begin;
   Counters first;
-  double decode = 0, processor = 0, saving = 0;
+  std::optional<Counters> last;
+  double decode = 0, processor = 0, saving = 0, waits = 0;
+  std::optional<double> delay;
   /// Time of saving since the last step.
   double savingNow = 0;
-  int64_t workers = 0;
+  int64_t workers = 0, triedWorkers = 0;
+  std::chrono::steady_clock::time_point tried;
+  /// The time of the steps of a trial, and of their saves.
+  double triedMs = 0, triedSaving = 0;
 };
 
 /// The diagnosis as a line of JSON.

@@ -245,6 +245,13 @@ static std::vector<std::string> listVariables(const Settings &settings) {
   return variables;
 }
 
+std::string ingot::runtime::getKeyWord(std::string model) {
+  std::replace_if(
+      model.begin(), model.end(),
+      [](unsigned char c) { return c <= ' ' || c == 0x7f; }, '_');
+  return model;
+}
+
 /// What a choice depends on besides the machine: the compiled model, how its
 /// data is made, and what the user has chosen already.
 static std::string makeKey(const Options &options, const Manifest &manifest,
@@ -259,12 +266,8 @@ static std::string makeKey(const Options &options, const Manifest &manifest,
        {"OMP_NUM_THREADS", "OMP_PROC_BIND", "OMP_PLACES", "GOMP_CPU_AFFINITY"})
     if (const char *value = std::getenv(name))
       data += std::string(name) + "=" + value + "\n";
-  std::string model = manifest.model;
-  std::replace_if(
-      model.begin(), model.end(),
-      [](unsigned char c) { return c <= ' ' || c == 0x7f; }, '_');
-  return fmt::format("host {} {:08x} {:08x}", model, computeCrc32(text),
-                     computeCrc32(data));
+  return fmt::format("host {} {:08x} {:08x}", getKeyWord(manifest.model),
+                     computeCrc32(text), computeCrc32(data));
 }
 
 static std::string describe(const Tuned &tuned, bool isKept) {

@@ -82,6 +82,9 @@ private:
 std::string formatTuned(const Tuned &tuned);
 std::optional<Tuned> parseTuned(std::string_view text);
 
+/// Returns the name of a model as a word for the key of a choice.
+std::string getKeyWord(std::string model);
+
 /// Runs the program again with what is kept or found for it, in place of this
 /// process; returns if there is nothing to change. `manifest` is the text of
 /// the manifest, `arguments` those of this process. Throws usageError.

@@ -14,12 +14,15 @@
 #include "runtime/observe/Watch.h"
 #include "runtime/observe/profile/Profile.h"
 #include "runtime/observe/tensorboard/TensorBoard.h"
+#include "runtime/trainer/inspect/BucketTuner.h"
 #include "runtime/trainer/inspect/Diagnoser.h"
 #include "runtime/trainer/inspect/ParameterInspector.h"
 #include "runtime/trainer/inspect/StepTimer.h"
+#include "runtime/trainer/inspect/Tune.h"
 #include "runtime/trainer/loop/Evaluate.h"
 #include "runtime/trainer/loop/Signals.h"
 #include "runtime/trainer/options/Paths.h"
+#include "runtime/trainer/run/EvaluationMetrics.h"
 #include "runtime/trainer/run/Resume.h"
 #include "runtime/trainer/run/RunHeader.h"
 #include "runtime/trainer/state/State.h"
@@ -81,7 +84,8 @@ Trainer::Trainer(Session &session, const Options &options, Console &console,
   openEvalData();
   planSteps();
   if (options.earlyStop || !options.best.empty()) {
-    best.emplace(options.best.empty() ? "eval_loss" : options.best);
+    best.emplace(options.best.empty() ? "eval_loss" : options.best,
+                 listMetrics(manifest));
     if (resumedSettings)
       best->resume(resumedSettings->best);
   }
@@ -99,6 +103,10 @@ Trainer::Trainer(Session &session, const Options &options, Console &console,
   }
   if (options.measureSeconds)
     timer = std::make_unique<StepTimer>(*options.measureSeconds);
+  if (!options.tune.empty() && ranks.getSize() > 1 &&
+      manifest.targetKind == "cpu")
+    bucketTuner = std::make_unique<BucketTuner>(ranks, console, options,
+                                                getKeyWord(manifest.model));
   // Watches and profiles inspect one step at a time.
   if (!watch && !profiler)
     stepsAhead = session.getRunsAhead();
@@ -138,7 +146,7 @@ Trainer::~Trainer() { session.getContext().observer = nullptr; }
 
 void Trainer::planSteps() {
   if (!options.diagnose.empty())
-    totalSteps = step + Diagnoser::kSteps;
+    totalSteps = step + Diagnoser::kMost + Diagnoser::kAhead;
   else if (options.measureSeconds)
     totalSteps = step + StepTimer::kMost;
   else if (options.steps)
@@ -344,9 +352,11 @@ void Trainer::trainStep() {
   if (profiler)
     profiler->endStep(step);
   if (diagnoser)
-    diagnoser->endStep();
+    endDiagnosedStep();
   if (timer)
     timer->endStep();
+  if (bucketTuner)
+    bucketTuner->endStep();
   if (average && saver)
     saver->finishCopy();
   if (average && !progress->wasLastSkipped())
@@ -533,6 +543,8 @@ void Trainer::run() {
   console.clearProgress();
   if (profiler)
     profiler->finish();
+  if (bucketTuner)
+    bucketTuner->finish();
   if (diagnoser) {
     finishDiagnosis();
     return;

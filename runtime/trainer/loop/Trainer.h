@@ -31,6 +31,7 @@
 
 namespace ingot::runtime {
 
+class BucketTuner;
 class Console;
 class Diagnoser;
 class ParameterInspector;
@@ -93,6 +94,8 @@ private:
   /// Saves the step unless it is saved, and waits for it.
   void saveLast();
   CheckpointInfo describeCheckpoint();
+  /// Ends a step of a run that is only measured.
+  void endDiagnosedStep();
   /// Ends a run that was only measured.
   void finishDiagnosis();
   /// Goes back to the last checkpoint after a step that is not finite. Throws
@@ -194,6 +197,7 @@ private:
   std::unique_ptr<Diagnoser> diagnoser;
   std::optional<Evidence> evidence;
   std::unique_ptr<StepTimer> timer;
+  std::unique_ptr<BucketTuner> bucketTuner;
 };
 
 } // namespace ingot::runtime

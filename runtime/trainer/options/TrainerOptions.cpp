@@ -208,9 +208,10 @@ void OptionTable::addSaving(Options &options) {
 
 void OptionTable::addObserving(Options &options) {
   std::string group = "Observing";
-  app.add_option("--log", options.log, "Write a line of JSON per step")
-      ->type_name("FILE.jsonl")
-      ->group(group);
+  CLI::Option *log =
+      app.add_option("--log", options.log, "Write a line of JSON per step")
+          ->type_name("FILE.jsonl")
+          ->group(group);
   app.add_option("--log-every", options.logEvery,
                  "Write a line for every N-th step only")
       ->type_name("N")
@@ -222,6 +223,7 @@ void OptionTable::addObserving(Options &options) {
                  "before, and begins anew")
       ->type_name("N")
       ->check(atLeast(1))
+      ->needs(log)
       ->group(group);
   CLI::Option *profile =
       app.add_option("--profile", options.profile,
@@ -290,8 +292,9 @@ void OptionTable::addObserving(Options &options) {
       ->group(group);
   app.add_flag("--tune{cache}", options.tune,
                "Measure alternatives and take the fastest: threads, their "
-               "places, --workers and --prefetch before a run on CPUs, kernels "
-               "and algorithms in the first steps on a GPU; the choices are "
+               "places, --workers and --prefetch before a run on CPUs, how "
+               "buckets are joined in the first steps of several ranks there, "
+               "kernels and algorithms in those on a GPU; the choices are "
                "kept for later runs, with --tune=FILE in that file; --tune=off "
                "does not")
       ->group("Run");

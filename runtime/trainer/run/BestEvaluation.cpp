@@ -5,6 +5,7 @@
 #include "runtime/core/Error.h"
 
 #include <algorithm>
+#include <cmath>
 
 using namespace ingot::runtime;
 
@@ -12,8 +13,17 @@ using namespace ingot::runtime;
 static constexpr const char *kErrors[] = {"eval_loss", "eval_mae", "eval_mse",
                                           "eval_perplexity"};
 
-BestEvaluation::BestEvaluation(const std::string &metric) {
+BestEvaluation::BestEvaluation(const std::string &metric,
+                               const std::vector<std::string> &known) {
   best.metric = metric.starts_with("eval_") ? metric : "eval_" + metric;
+  if (std::find(known.begin(), known.end(), best.metric) == known.end()) {
+    std::string names;
+    for (const std::string &name : known)
+      names += (names.empty() ? "" : ", ") + name;
+    throw usageError("--best", "there is no metric '" + best.metric + "'",
+                     "there are " + names +
+                         "; others are compiled in with ingotc --metrics");
+  }
   wantsLess =
       std::any_of(std::begin(kErrors), std::end(kErrors),
                   [&](const char *name) { return best.metric == name; });
@@ -30,15 +40,7 @@ bool BestEvaluation::add(int64_t step, const MetricList &metrics) {
   auto found =
       std::find_if(metrics.begin(), metrics.end(),
                    [&](const auto &item) { return item.first == best.metric; });
-  if (found == metrics.end()) {
-    std::string names;
-    for (const auto &[name, value] : metrics)
-      names += " " + name;
-    throw usageError("--best", "there is no metric '" + best.metric + "'",
-                     "there are" + names +
-                         "; others are compiled in with ingotc --metrics");
-  }
-  double value = found->second;
+  double value = found == metrics.end() ? NAN : found->second;
   bool isBetter = wantsLess ? value < best.value : value > best.value;
   if (value != value || !(isEmpty || isBetter)) {
     ++best.since;

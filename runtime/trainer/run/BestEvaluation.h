@@ -18,14 +18,15 @@ namespace ingot::runtime {
 
 class BestEvaluation {
 public:
-  /// Follows the metric of that name, with or without `eval_`.
-  explicit BestEvaluation(const std::string &metric);
+  /// Follows the metric of that name, with or without `eval_`. Throws
+  /// usageError unless it is one of `known`.
+  BestEvaluation(const std::string &metric,
+                 const std::vector<std::string> &known);
 
   /// Continues where a checkpoint's run was, if it followed the same metric.
   void resume(const RunSettings::Best &saved);
   /// Takes an evaluation; returns whether it is the best so far. A metric that
-  /// is not a number is never the best. Throws usageError if there is none of
-  /// that name.
+  /// is not a number is never the best.
   bool add(int64_t step, const MetricList &metrics);
 
   const RunSettings::Best &get() const { return best; }

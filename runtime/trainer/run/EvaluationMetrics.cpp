@@ -236,6 +236,17 @@ void EvaluationMetrics::addRanks(Communicator &ranks) {
   }
 }
 
+std::vector<std::string> ingot::runtime::listMetrics(const Manifest &manifest) {
+  std::vector<std::string> names = {"eval_loss"};
+  const FunctionSpec *function = manifest.findFunction("eval_step");
+  if (function && function->findOutput("correct"))
+    names.emplace_back("eval_accuracy");
+  for (const std::string &name : manifest.metrics)
+    if (name != "confusion")
+      names.push_back("eval_" + name);
+  return names;
+}
+
 void EvaluationMetrics::finish(double loss, MetricList &metrics,
                                std::vector<MetricTable> &tables) const {
   for (const std::string &name : manifest.metrics) {

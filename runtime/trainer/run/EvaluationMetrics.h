@@ -44,6 +44,9 @@ std::optional<double> computeMetric(const std::string &name,
 double computeArea(const std::vector<double> &scores,
                    const std::vector<double> &labels);
 
+/// The names of what an evaluation is told by in one number each.
+std::vector<std::string> listMetrics(const Manifest &manifest);
+
 class EvaluationMetrics {
 public:
   explicit EvaluationMetrics(const Manifest &manifest) : manifest(manifest) {}

@@ -52,6 +52,15 @@ void Trainer::save(bool isBest) {
                              .count());
 }
 
+void Trainer::endDiagnosedStep() {
+  diagnoser->endStep();
+  int64_t first = totalSteps - Diagnoser::kMost - Diagnoser::kAhead,
+          last = first + Diagnoser::kMost - 1;
+  if (std::optional<int64_t> workers = diagnoser->startTrial(
+          /*isNew=*/sampler->getEpoch(first) == sampler->getEpoch(last)))
+    feed->setWorkers(*workers);
+}
+
 void Trainer::finishDiagnosis() {
   evidence = diagnoser->measure(profiler->take());
   if (stopped)

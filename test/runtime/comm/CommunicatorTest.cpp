@@ -24,6 +24,8 @@ struct Script {
   /// Operations with a smaller number may end.
   std::atomic<int> mayEnd = 0;
   std::atomic<int> failing = -1;
+  /// Of the last sum.
+  std::atomic<int64_t> elements = 0;
 };
 
 class ScriptedCollectives : public Collectives {
@@ -32,7 +34,13 @@ public:
       : Collectives(/*rank=*/1, /*size=*/2), script(script) {}
 
   std::string describe() const override { return "script"; }
-  std::unique_ptr<Pending> startAllReduce(void *, int64_t, DType) override {
+  /// As if the other rank had the same numbers.
+  std::unique_ptr<Pending> startAllReduce(void *data, int64_t elements,
+                                          DType type) override {
+    if (type == DType::F32)
+      for (int64_t i = 0; i < elements; ++i)
+        static_cast<float *>(data)[i] *= 2;
+    script.elements = elements;
     return start();
   }
   std::unique_ptr<Pending> startReduceScatter(void *, int64_t, DType) override {
@@ -145,6 +153,42 @@ TEST_F(CommunicatorTest, WaitsForRanksThatEndTheirStep) {
   ranks.wait(slow);
   other.join();
   EXPECT_EQ(ranks.getEvents().size(), 1u);
+  ranks.finish();
+}
+
+TEST_F(CommunicatorTest, JoinsBuckets) {
+  ranks.record();
+  ranks.setJoining(24);
+  script.mayEnd = 100;
+  float first[4] = {1, 2, 3, 4}, second[2] = {5, 6}, third[3] = {7, 8, 9};
+  double other[1] = {10};
+  auto start = [&](auto &bucket, DType type, const std::string &what) {
+    return ranks.startBucketReduce(bucket, std::size(bucket), type, what);
+  };
+  // The first two have enough bytes; another type begins anew, and a wait ends
+  // what was begun.
+  Communicator::Ticket a = start(first, DType::F32, "a"),
+                       b = start(second, DType::F32, "b"),
+                       c = start(third, DType::F32, "c"),
+                       d = start(other, DType::F64, "d");
+  awaitStarted(2);
+  EXPECT_EQ(script.elements, 3);
+  ranks.wait(b);
+  EXPECT_EQ(first[3], 8);
+  EXPECT_EQ(second[0], 10);
+  ranks.wait(a);
+  ranks.wait(d);
+  ranks.wait(c);
+  EXPECT_EQ(third[2], 18);
+  std::vector<CommunicationEvent> events = ranks.getEvents();
+  ASSERT_EQ(events.size(), 3u);
+  EXPECT_EQ(events[0].what, "a and 1 more");
+  EXPECT_EQ(events[0].bytes, 24);
+  EXPECT_EQ(ranks.countBuckets(), std::pair(int64_t(4), int64_t(44)));
+  // Without joining, each by itself.
+  ranks.setJoining(0);
+  ranks.wait(start(second, DType::F32, "e"));
+  EXPECT_EQ(second[1], 24);
   ranks.finish();
 }
 

@@ -110,6 +110,10 @@ def budget_impossible(ingot):
     check(inspect(ingot, output)["peak_bytes"] <= int(found[1]), "the peak is above the budget")
     below = str(int(found[1]) - 1)
     ingot.check_error([*command, "--memory-budget", below], 2, "--memory-budget", found[1])
+    # A limit that may be exceeded is met as far as that is possible.
+    for wanted in ("at-least:1MiB", "at-least:0%"):
+        ingot.succeed([*command, "--memory-budget", wanted])
+        check(inspect(ingot, output)["peak_bytes"] <= int(found[1]), f"{wanted}: not the smallest possible")
 
 
 @case("budget-options")

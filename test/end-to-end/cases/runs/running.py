@@ -151,7 +151,10 @@ def early_stop(ingot):
     # A resumed run counts on.
     result = ingot.succeed([trainer, *flags, "--steps", "4000", "--early-stop", "6", "--resume", folder])
     check(f"stopping after step {last + 10}" in result.err, result.err)
-    ingot.check_error([trainer, *flags, "--steps", "9", "--best", "elegance"], 2, "--best", "eval_elegance")
+    # Found before the first step.
+    said = ingot.check_error([trainer, *flags, "--steps", "9", "--best", "elegance"], 2, "--best", "eval_elegance").err
+    check("step" not in said and "eval_loss" in said, said)
+    ingot.check_error([trainer, *flags, "--steps", "9", "--log-max-mb", "1"], 2, "--log-max-mb", "--log")
 
 
 @case("nan-stop-skip-rollback")

@@ -29,7 +29,31 @@ def read_trace(path):
     named = {event["tid"] for event in events if event["name"] == "thread_name"}
     used = {event["tid"] for event in events if event["ph"] in "Xstf"}
     check(used <= named, f"tracks without names: {used - named}")
+    check_nesting(events)
     return events
+
+
+def nanoseconds(event):
+    """When a slice begins and ends, as readers count it."""
+    begin = round(event["ts"] * 1000)
+    return begin, begin + round(event["dur"] * 1000)
+
+
+def check_nesting(events):
+    """Slices of a track lie within each other or apart: Perfetto drops those that overlap in part."""
+    tracks = {}
+    for event in events:
+        if event["ph"] == "X":
+            tracks.setdefault(event["tid"], []).append(event)
+    for slices in tracks.values():
+        slices.sort(key=lambda event: (nanoseconds(event)[0], -nanoseconds(event)[1]))
+        around = []
+        for event in slices:
+            begin, end = nanoseconds(event)
+            while around and nanoseconds(around[-1])[1] <= begin:
+                around.pop()
+            check(not around or end <= nanoseconds(around[-1])[1], f"{event} overlaps {around[-1:]}")
+            around.append(event)
 
 
 def check_flows(events):
@@ -39,12 +63,9 @@ def check_flows(events):
     for event in events:
         if event["ph"] in "stf":
             flows.setdefault(event["id"], []).append(event)
-            around = [
-                s
-                for s in slices
-                if s["tid"] == event["tid"] and s["ts"] - 0.002 <= event["ts"] <= s["ts"] + s["dur"] + 0.002
-            ]
-            check(around, f"in no slice: {event}")
+            at = round(event["ts"] * 1000)
+            places = (nanoseconds(s) for s in slices if s["tid"] == event["tid"])
+            check(any(begin <= at <= end for begin, end in places), f"in no slice: {event}")
     for steps in flows.values():
         steps.sort(key=lambda event: "stf".index(event["ph"]))
         phases = "".join(event["ph"] for event in steps)

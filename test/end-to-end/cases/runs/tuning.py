@@ -6,6 +6,7 @@ import re
 import shlex
 
 from harness import DIGITS, case, check, read_log
+from launch import ALONE, mpirun
 
 DATA = DIGITS / "train.npz"
 BASE = ["--loss", "cross-entropy", "--optimizer", "adamw"]
@@ -49,6 +50,40 @@ def threads(ingot):
     # Nor is what the user has set measured.
     said = ingot.succeed([*command, "--workers", "0", "--prefetch", "4"], env={"OMP_NUM_THREADS": "1"}).err
     check("OMP_NUM_THREADS=" not in said and "--workers=" not in said, said)
+
+
+@case("tune-buckets")
+def buckets(ingot):
+    """Two ranks join buckets in the first steps, keep what was fastest, and compute the same sums all the while."""
+    trainer = ingot.compile(DIGITS / "digits.onnx", *BASE, "--batch", "32", "--data-parallel", "--bucket-mb", "0.01")
+    kept, log = ingot.path("tuned.txt"), ingot.path("log.jsonl")
+    plain = [*mpirun(2), trainer, "--data", DATA, "--steps", "450", "--log", log]
+    command = [*plain, f"--tune={kept}", "--tune-seconds", "2"]
+    said = ingot.succeed(command, env=ALONE).err
+    found = re.search(r"tune: (\d+) buckets of [\d.]+ MiB are joined in turns", said)
+    check(found and int(found[1]) > 2, said)
+    measured = re.findall(r"^ +buckets (as they are|joined to [\d.]+ MiB) +([\d.]+) ms a step$", said, re.M)
+    check(len(measured) >= 3 and measured[0][0] == "as they are", said)
+    check(re.search(r"^tune: (nothing is faster than|buckets joined to [\d.]+ MiB: )", said, re.M), said)
+    tuned = read_losses(log)
+    ingot.succeed(plain, env=ALONE)
+    # Two numbers have the same sum in either order.
+    check(tuned == read_losses(log), "joined buckets give other losses")
+    again = ingot.succeed(command, env=ALONE).err
+    check("kept from an earlier run: buckets" in again and "in turns" not in again, again)
+    # Another choice in the file is what the run uses; no choice is measured again.
+    line = next(line for line in kept.read_text().splitlines() if "\tbuckets " in line).rsplit("\t", 1)[0]
+    kept.write_text(f"ingot tuned 1\n{line}\t{10 << 20}\n")
+    said = ingot.succeed(command, env=ALONE).err
+    check("kept from an earlier run: buckets joined to 10.0 MiB" in said, said)
+    check(tuned == read_losses(log), "joined buckets give other losses")
+    kept.write_text(f"ingot tuned 1\n{line}\tx\n")
+    said = ingot.succeed([*command, "--steps", "10"], env=ALONE).err
+    check("in turns" in said and "the run was too short" in said, said)
+    # Shards are not joined.
+    sharded = ingot.compile(DIGITS / "digits.onnx", *BASE, "--batch", "32", "--data-parallel", "--zero", "1")
+    said = ingot.succeed([*mpirun(2), sharded, "--data", DATA, "--steps", "10", f"--tune={kept}"], env=ALONE).err
+    check("fewer than two buckets that could be joined" in said, said)
 
 
 @case("tune-writes-nothing")

@@ -1,6 +1,9 @@
 // RUN: ingot-opt %s --ingot-rematerialize=memory-budget=120000 | FileCheck %s
 // RUN: ingot-opt %s --ingot-rematerialize=memory-budget=100% | FileCheck %s --check-prefix=ALL
 // RUN: not ingot-opt %s --ingot-rematerialize=memory-budget=1000 2>&1 | FileCheck %s --check-prefix=SMALL
+// RUN: ingot-opt %s --ingot-rematerialize=memory-budget=at-least:120000 | FileCheck %s
+// RUN: ingot-opt %s --ingot-rematerialize=memory-budget=at-least:1000 | FileCheck %s --check-prefix=LEAST
+// RUN: not ingot-opt %s --ingot-rematerialize=memory-budget=at-least:1K 2>&1 | FileCheck %s --check-prefix=SIZE
 // RUN: ingot-opt %s --ingot-rematerialize=remat=recompute=dear | FileCheck %s --check-prefix=NAMED
 // RUN: not ingot-opt %s "--ingot-rematerialize=memory-budget=120000 remat=save=cheap|dear" 2>&1 | FileCheck %s --check-prefix=SMALL
 
@@ -22,6 +25,11 @@
 //   ALL-NOT: ingot.exp
 
 // SMALL: error: {{.*}}the step does not fit; the smallest possible is {{[0-9]+}} bytes
+
+// LEAST-LABEL: func.func @train_step
+// LEAST-COUNT-2: ingot.exp
+
+// SIZE: error: {{.*}}invalid size 'at-least:1K'
 
 // NAMED-LABEL: func.func @train_step
 // NAMED-COUNT-2: ingot.matmul

@@ -73,6 +73,42 @@ TEST(Diagnosis, SlowStorage) {
   EXPECT_FALSE(diagnose(e)[0].gain);
 }
 
+TEST(Diagnosis, StorageIsToldFromCoresThatAreBusy) {
+  Evidence e = makeClean();
+  e.data = 10;
+  e.step = 20;
+  e.decode = 19;
+  e.decodeProcessor = 2;
+  e.others = 0.6;
+  // Half of the rest is waiting for a core, the other half for storage.
+  e.decodeDelay = 8;
+  expectCause(e, Cause::SlowStorage, "slow storage");
+  // All of it is waiting for a core.
+  e.decodeDelay = 17;
+  EXPECT_TRUE(diagnose(e).empty());
+  // Kernels of this process have it.
+  e.others = 0;
+  e.cores = 8;
+  expectCause(e, Cause::SlowDecoding, "slow decoding");
+}
+
+TEST(Diagnosis, WhatWasTriedIsPredicted) {
+  Evidence e = makeClean();
+  e.data = 10;
+  e.step = 20;
+  e.decode = 19;
+  e.decodeProcessor = 1;
+  e.triedWorkers = 4;
+  e.triedStep = 12;
+  expectCause(e, Cause::SlowStorage, "--workers 4: saves about 40%");
+  // More threads read no faster.
+  e.triedStep = 19.5;
+  Finding finding = diagnose(e)[0];
+  EXPECT_TRUE(finding.advice.empty());
+  EXPECT_NE(finding.evidence.find("with 4 threads, steps took 19.50 ms"),
+            std::string::npos);
+}
+
 TEST(Diagnosis, ABusyMachineIsNoSlowStorage) {
   Evidence e = makeClean();
   e.data = 3;
@@ -183,7 +219,7 @@ TEST(Diagnosis, MemoryPressure) {
   e.memoryStall = 0.3;
   // Of 30% waits; half of the forward pass is computed again in the rest.
   expectCause(e, Cause::MemoryPressure,
-              "ingotc --memory-budget 50%: saves about 20%");
+              "ingotc --memory-budget at-least:50%: saves about 20%");
   e.memoryStall = 0;
   e.majorFaults = 1000;
   expectCause(e, Cause::MemoryPressure, "1000 pages");
