@@ -32,10 +32,14 @@ inline void combinePixels(const Line &line, int64_t pixel, int64_t channel) {
 #pragma unroll
     for (int t = 0; t < Taps; ++t)
       filters[t] = load(line.filters[row] + t * line.filterStep + channel);
+    const bool isNew = Pixels > 1 && row + Step >= line.rows;
 #pragma unroll
     for (int c = 0; c < (Pixels - 1) * Step + Taps;
          ++c, from += line.columnStep) {
       Vector column = load(from);
+      // Of rows that the row of results before did not read, the next tile.
+      if (isNew)
+        __builtin_prefetch(from + Pixels * Step * line.columnStep);
 #pragma unroll
       for (int p = 0; p < Pixels; ++p)
         if (c - p * Step >= 0 && c - p * Step < Taps)

@@ -168,7 +168,7 @@ TEST(Convolution, ThreadsDoNotChangeBits) {
   Philox random(11, 12);
   for (Draw draw : {drawDesc, drawDirectDesc, drawDepthwiseDesc,
                     drawPointwiseDesc, drawWinogradDesc})
-    for (int i = 0; i < 30; ++i) {
+    for (int i = 0; i < 12; ++i) {
       ingot_conv_desc d = draw(random, INGOT_F32);
       // Enough for several parts of the batch.
       d.batch += random.below(12);
