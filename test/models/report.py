@@ -105,8 +105,8 @@ def speed(path):
     rows = [
         "## Speed at real sizes",
         "",
-        "By `tools/bench --models`: milliseconds per step, medians of runs in turns, and PyTorch over Ingot: the faster",
-        "of its eager and compile modes, or eager alone where compile mode was not measured.",
+        "By `tools/bench --models`: milliseconds per step, medians of runs in turns, and PyTorch over Ingot: the",
+        "faster of its eager and compile modes, or eager alone where compile mode was not measured.",
         "",
         "| model | processor | level | precision | Ingot | PyTorch | ratio | MiB of Ingot |",
         "|---|---|---|---|---:|---:|---:|---:|",
