@@ -97,10 +97,16 @@ constexpr bool isWinograd(const ingot_conv_desc &desc) {
 }
 
 /// Whether a convolution is depthwise (runtime/cpu/depthwise): each channel has
-/// a filter of its own.
+/// a filter of its own, or one for each channel of a group that vectors are
+/// filled with.
 constexpr bool isDepthwise(const ingot_conv_desc &desc) {
-  return desc.type != INGOT_F64 && desc.groups == desc.in_channels &&
-         desc.groups == desc.out_channels && desc.groups > 1;
+  constexpr int64_t lanes = 16;
+  if (desc.type == INGOT_F64 || desc.groups <= 1 ||
+      desc.in_channels != desc.out_channels)
+    return false;
+  int64_t inputs = desc.in_channels / desc.groups;
+  return inputs == 1 || ((inputs == 4 || inputs == 8 || inputs == 16) &&
+                         desc.in_channels % lanes == 0);
 }
 
 namespace detail {
@@ -130,38 +136,41 @@ struct WindowRows {
 } // namespace detail
 
 /// The scratch memory of a depthwise convolution, in elements of f32: the
-/// filter, tap by tap, or its gradients for parts of the batch; then, for each
-/// thread, which rows it has, rows that windows are read from, and rows of
-/// results or, of the filter's gradient, of the output's gradient.
+/// filter, channel by channel of a group within tap by tap, or its gradients
+/// for parts of the batch; then, for each thread, which rows it has, rows that
+/// windows are read from, and rows of results or, of the filter's gradient, of
+/// the output's gradient.
 struct DepthwiseBlocking {
   constexpr DepthwiseBlocking(const ingot_conv_desc &desc, ConvKind kind,
                               int64_t threads)
       : threads(threads) {
     constexpr int64_t lanes = 16;
-    width = alignTo(desc.groups, lanes);
+    inputs = desc.in_channels / desc.groups;
+    width = alignTo(desc.in_channels, lanes);
     int64_t last = desc.spatial_rank - 1, outputs = desc.batch;
     for (int64_t i = 0; i <= last; ++i) {
       taps *= desc.kernel[i];
       outputs *= desc.out[i];
     }
-    filters = taps * width;
+    filters = taps * inputs * width;
     detail::WindowRows window(desc, kind);
     if (kind != ConvKind::FilterGrad) {
       tags = window.copies;
-      rows = tags * window.pixels * desc.groups + kDepthwiseBlock;
+      rows = tags * window.pixels * desc.in_channels + kDepthwiseBlock;
       bool isPlain = desc.type == INGOT_F32 && desc.channels_last;
       others = isPlain ? 0
                        : (kind == ConvKind::Forward ? desc.out[last]
                                                     : desc.in[last]) *
-                                 desc.groups +
+                                 desc.in_channels +
                              kDepthwiseBlock;
       return;
     }
     constexpr int64_t tasks = 16, leastPixels = 512, pixels = 128;
     parts = std::max<int64_t>(
-        std::min({desc.batch,
-                  divideCeil(tasks, divideCeil(desc.groups, kDepthwiseBlock)),
-                  divideCeil(outputs, leastPixels)}),
+        std::min(
+            {desc.batch,
+             divideCeil(tasks, divideCeil(desc.in_channels, kDepthwiseBlock)),
+             divideCeil(outputs, leastPixels)}),
         1);
     filters *= parts;
     chunk = std::clamp<int64_t>(pixels / std::max<int64_t>(desc.out[last], 1),
@@ -173,7 +182,7 @@ struct DepthwiseBlocking {
       slots[2 - last + i] = std::min(reach, desc.in[i]);
     }
     tags = slots[0] * slots[1];
-    int64_t block = std::min(desc.groups, kDepthwiseBlock);
+    int64_t block = std::min(desc.in_channels, kDepthwiseBlock);
     rows = tags * window.pixels * block + kDepthwiseBlock;
     others = chunk * desc.out[last] * block + kDepthwiseBlock;
   }
@@ -190,8 +199,8 @@ struct DepthwiseBlocking {
   }
 
   int64_t threads;
-  /// Taps of a filter, and channels in whole vectors.
-  int64_t taps = 1, width = 0;
+  /// Taps of a filter, channels of a group, and all channels in whole vectors.
+  int64_t taps = 1, inputs = 1, width = 0;
   int64_t filters = 0, rows = 0, others = 0, tags = 0;
   /// Of the filter's gradient, as of a direct convolution.
   int64_t parts = 1, chunk = 1, slots[2] = {1, 1};

@@ -36,6 +36,13 @@ inline Vector load(const float *p) {
   return *reinterpret_cast<const Vector *>(p);
 }
 inline void store(float *p, Vector v) { *reinterpret_cast<Vector *>(p) = v; }
+/// Stores past the caches, without reading the line first: `p` is a multiple of
+/// a vector's bytes, and std::atomic_thread_fence comes before others read it.
+inline void stream(float *p, Vector v) {
+  using Aligned __attribute__((vector_size(INGOT_LANES * 4))) = float;
+  __builtin_nontemporal_store(reinterpret_cast<Aligned &>(v),
+                              reinterpret_cast<Aligned *>(p));
+}
 
 /// Exchanges lanes: lane l of the result is lane l ^ Step of `v`.
 template <int Step, int... L>

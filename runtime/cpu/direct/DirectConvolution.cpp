@@ -17,6 +17,7 @@
 #include "runtime/cpu/direct/PixelRows.h"
 
 #include <algorithm>
+#include <atomic>
 #include <stdexcept>
 #include <vector>
 
@@ -77,6 +78,8 @@ private:
   /// Elements of a segment, of those of a tap or of all taps of a row, and how
   /// many segments are summed before they are added to the result.
   int64_t taps, runTaps, runLength, piece, together;
+  /// Whether results are stored past the caches.
+  bool streams;
   int64_t slots[2];
 };
 
@@ -101,6 +104,8 @@ Product::Product(const ingot_conv_desc &desc, const DirectBlocking &blocking,
   piece = ingot::abi::divideCeil(runLength, std::max<int64_t>(pieces, 1));
   together = std::max<int64_t>(
       ingot::abi::kDirectDepth / std::max<int64_t>(piece, 1), 1);
+  streams = piece == runLength && taps <= runTaps * together &&
+            to.isStreamed() && columns % kLineFloats == 0;
   for (int i = 0; i < 2; ++i)
     slots[i] = std::min(phases[i].getReach(), from.extents[i]);
   if (reader.getRowSize() * slots[0] * slots[1] > blocking.rows ||
@@ -223,6 +228,7 @@ void Product::multiplyPanel(const Panel &panel, int64_t firstColumn,
     tile.rows = end - begin;
     tile.c = result + begin * resultStep + channel;
     tile.adds = false;
+    tile.streams = streams;
     int64_t at = (firstColumn + begin) * pixel + panel.group * depth;
     for (int64_t offset = 0; offset < runLength || !tile.adds;
          offset += piece) {
@@ -318,6 +324,9 @@ void Product::run(ConvKind kind, const char *filter, char *scratch) {
                       writeRow(to, image, z, y, toX, phases[2].toStep, count,
                                firstChannel, lastChannel, room.results);
                     }
+                    // What is stored past the caches is then seen by all.
+                    if (streams)
+                      std::atomic_thread_fence(std::memory_order_seq_cst);
                   });
     first = last;
   }
@@ -338,10 +347,18 @@ void ingot::runtime::convolveDirect(const ingot_conv_desc &desc, ConvKind kind,
     return static_cast<char *>(const_cast<void *>(data));
   };
   bool isLast = desc.channels_last;
-  Images inputs = {bytesOf(isForward ? first : result), desc.type, isLast,
-                   desc.in_channels, axes.in};
-  Images outputs = {bytesOf(isForward ? result : first), desc.type, isLast,
-                    desc.out_channels, axes.out};
+  Images inputs = {bytesOf(isForward ? first : result),
+                   desc.batch,
+                   desc.type,
+                   isLast,
+                   desc.in_channels,
+                   axes.in};
+  Images outputs = {bytesOf(isForward ? result : first),
+                    desc.batch,
+                    desc.type,
+                    isLast,
+                    desc.out_channels,
+                    axes.out};
   forEachPhase(axes, kind, [&](const Phase(&phases)[3]) {
     Product(desc, blocking, isForward ? inputs : outputs,
             isForward ? outputs : inputs, phases)

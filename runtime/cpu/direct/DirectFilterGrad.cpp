@@ -274,8 +274,12 @@ void ingot::runtime::direct::convolveFilterGradDirect(
     void *filterGrad, char *scratch) {
   auto imagesOf = [&](const void *data, int64_t channels,
                       const int64_t *extents) {
-    return Images{static_cast<char *>(const_cast<void *>(data)), desc.type,
-                  desc.channels_last != 0, channels, extents};
+    return Images{static_cast<char *>(const_cast<void *>(data)),
+                  desc.batch,
+                  desc.type,
+                  desc.channels_last != 0,
+                  channels,
+                  extents};
   };
   Images inputs = imagesOf(input, desc.in_channels, axes.in);
   Images grads = imagesOf(outputGrad, desc.out_channels, axes.out);

@@ -32,6 +32,9 @@ struct Tile {
   int64_t columns;
   int64_t rows, vectors;
   bool adds;
+  /// Whether whole rows of `c` are stored past the caches, which they are
+  /// aligned for; not with `adds`.
+  bool streams;
 };
 
 /// The innermost loops, of one build.

@@ -51,8 +51,10 @@ inline void storeColumns(float *to, Vector v, int64_t columns, bool adds) {
   copyFirst(room, to, columns);
 }
 
-/// Writes the sums of a tile, or adds them: `Whole` vectors, else a part.
-template <int Rows, int Vectors, bool Whole, bool MayAdd>
+/// What happens to the sums of a tile whose vectors are whole, and to others.
+enum class Put { Store, Add, Stream, Part };
+
+template <Put How, int Rows, int Vectors>
 __attribute__((always_inline)) inline void
 storeTile(const Tile &t, const Vector (&sum)[Rows][Vectors]) {
 #pragma unroll
@@ -60,8 +62,10 @@ storeTile(const Tile &t, const Vector (&sum)[Rows][Vectors]) {
     float *to = t.c + r * t.cStep;
 #pragma unroll
     for (int v = 0; v < Vectors; ++v, to += kLanes)
-      if constexpr (Whole)
-        store(to, MayAdd ? load(to) + sum[r][v] : sum[r][v]);
+      if constexpr (How == Put::Stream)
+        stream(to, sum[r][v]);
+      else if constexpr (How != Put::Part)
+        store(to, How == Put::Add ? load(to) + sum[r][v] : sum[r][v]);
       else
         storeColumns(to, sum[r][v], t.columns - v * kLanes, t.adds);
   }
@@ -76,7 +80,7 @@ void multiplyTile(const Tile &t) {
     for (int v = 0; v < Vectors; ++v)
       sum[r][v] = Vector{};
   // The processor fetches lines that are written one after the other otherwise.
-  if constexpr (!ByColumns)
+  if (!ByColumns && !t.streams)
 #pragma unroll
     for (int r = 0; r < Rows; ++r)
 #pragma unroll
@@ -120,11 +124,14 @@ void multiplyTile(const Tile &t) {
       multiplyStep();
   }
   bool isWhole = t.columns == Vectors * kLanes;
+  if constexpr (!ByColumns)
+    if (isWhole && t.streams)
+      return storeTile<Put::Stream>(t, sum);
   if (isWhole && !t.adds)
-    return storeTile<Rows, Vectors, true, false>(t, sum);
+    return storeTile<Put::Store>(t, sum);
   if (isWhole)
-    return storeTile<Rows, Vectors, true, true>(t, sum);
-  storeTile<Rows, Vectors, false, true>(t, sum);
+    return storeTile<Put::Add>(t, sum);
+  storeTile<Put::Part>(t, sum);
 }
 
 /// Calls multiplyTile for the rows of a tile, a number that is known only when

@@ -29,6 +29,13 @@ int64_t Images::getRow(int64_t image, int64_t depth, int64_t height) const {
                       : image * channels * getPlane() + position;
 }
 
+bool Images::isStreamed() const {
+  constexpr int64_t least = 16 << 20;
+  return isPlain() && channels % kLineFloats == 0 &&
+         count * getPlane() * channels * int64_t(sizeof(float)) >= least &&
+         reinterpret_cast<uintptr_t>(data) % INGOT_ALIGNMENT == 0;
+}
+
 RowReader::RowReader(const Images &images, int64_t low, int64_t high,
                      int64_t step, int64_t channels, int64_t conflict,
                      bool canBeInPlace)

@@ -21,9 +21,13 @@ struct Axes {
   int64_t in[3], out[3], kernel[3], stride[3], dilation[3], pad[3];
 };
 
+/// Elements of a cache line.
+inline constexpr int64_t kLineFloats = 16;
+
 /// A batch of images in memory.
 struct Images {
   char *data;
+  int64_t count;
   int32_t type;
   bool channelsLast;
   int64_t channels;
@@ -38,6 +42,9 @@ struct Images {
   /// first channel.
   int64_t getRow(int64_t image, int64_t depth, int64_t height) const;
   bool isPlain() const { return type == INGOT_F32 && channelsLast; }
+  /// Whether results are stored past the caches, which they would not stay in:
+  /// pixels are then whole cache lines.
+  bool isStreamed() const;
 };
 
 /// Reads rows: in place, or through copies in memory of a thread.

@@ -67,8 +67,10 @@ void compare(const Shape &s, int rounds, bool isDirect) {
   std::vector<float> input = draw(s.batch * s.size * s.size * s.in);
   std::vector<float> filter = draw(s.out * taps);
   std::vector<float> output = draw(s.batch * d.out[0] * d.out[1] * s.out);
-  std::vector<float> result(
-      std::max({input.size(), filter.size(), output.size()}));
+  // Aligned as in a trainer.
+  Block result(std::max({input.size(), filter.size(), output.size()}) *
+                   sizeof(float),
+               "result");
   Block scratch(d.scratch_bytes, "scratch");
   ingot::abi::DirectBlocking blockings[] = {
       {d, ConvKind::Forward, getThreadCount()},
@@ -95,18 +97,18 @@ void compare(const Shape &s, int rounds, bool isDirect) {
     double own = 1e9, theirs = 1e9;
     for (int round = 0; round < rounds; ++round) {
       own = std::min(own, measure([&] {
-                       entry(&context, &d, first, second, result.data(),
+                       entry(&context, &d, first, second, result.getData(),
                              scratch.getData());
                      }));
       theirs = std::min(
           theirs, measure([&] {
             if (isDirect)
               return convolveDirect(
-                  d, kind, first, second, result.data(),
+                  d, kind, first, second, result.getData(),
                   context.getScratch(blockings[int(kind)].getBytes(), nullptr,
                                      0));
             ingot_vendor_convolve(&context, &other, static_cast<int32_t>(kind),
-                                  first, second, result.data(), nullptr);
+                                  first, second, result.getData(), nullptr);
           }));
     }
     std::printf(" %8.1f %8.1f %5.2f", flops / own, flops / theirs,

@@ -53,6 +53,26 @@ void tests::forEachProduct(
                 oc * perGroup + c, n * d.out_channels + oc);
 }
 
+int64_t tests::getReach(const ingot_conv_desc &d, int64_t axis) {
+  return (d.kernel[axis] - 1) * d.dilation[axis];
+}
+
+void tests::drawWindow(Philox &random, ingot_conv_desc &d, int64_t axis,
+                       int64_t kernel, int64_t stride) {
+  d.kernel[axis] = 1 + random.below(kernel);
+  d.stride[axis] = 1 + random.below(stride);
+  d.dilation[axis] = 1 + random.below(2);
+  d.pad_low[axis] = random.below(getReach(d, axis) + 1);
+  d.pad_high[axis] = random.below(getReach(d, axis) + 1);
+}
+
+void tests::setOutput(ingot_conv_desc &d, int64_t axis) {
+  d.out[axis] = (d.in[axis] + d.pad_low[axis] + d.pad_high[axis] -
+                 getReach(d, axis) - 1) /
+                    d.stride[axis] +
+                1;
+}
+
 ingot_conv_desc tests::drawDesc(Philox &random, ingot_dtype type) {
   ingot_conv_desc d = {};
   d.type = type;
@@ -66,15 +86,9 @@ ingot_conv_desc tests::drawDesc(Philox &random, ingot_dtype type) {
   if (random.below(6) == 0)
     d.in_channels = d.out_channels = d.groups = 16; // depthwise
   for (int64_t i = 0; i < d.spatial_rank; ++i) {
-    d.kernel[i] = 1 + random.below(4);
-    d.stride[i] = 1 + random.below(3);
-    d.dilation[i] = 1 + random.below(2);
-    int64_t reach = (d.kernel[i] - 1) * d.dilation[i];
-    d.pad_low[i] = random.below(reach + 1);
-    d.pad_high[i] = random.below(reach + 1);
-    d.in[i] = reach + 1 + random.below(6);
-    d.out[i] =
-        (d.in[i] + d.pad_low[i] + d.pad_high[i] - reach - 1) / d.stride[i] + 1;
+    drawWindow(random, d, i, /*kernel=*/4, /*stride=*/3);
+    d.in[i] = getReach(d, i) + 1 + random.below(6);
+    setOutput(d, i);
   }
   return d;
 }
@@ -107,17 +121,19 @@ ingot_conv_desc tests::drawDepthwiseDesc(Philox &random, ingot_dtype type) {
   d.channels_last = 1;
   d.spatial_rank = 2;
   d.batch = 1 + random.below(3);
+  d.filter_channels_last = random.below(3) == 0;
   d.in_channels = d.out_channels = d.groups = 2 + random.below(150);
+  if (random.below(2) == 0) {
+    // Groups of several channels.
+    d.in_channels = d.out_channels = 16 * (1 + random.below(6));
+    d.groups = d.in_channels / (int64_t(4) << random.below(3));
+    if (d.groups == 1)
+      d.in_channels = d.out_channels = 16 * (d.groups = 2);
+  }
   for (int64_t i = 0; i < d.spatial_rank; ++i) {
-    d.kernel[i] = 1 + random.below(7);
-    d.stride[i] = 1 + random.below(3);
-    d.dilation[i] = 1 + random.below(2);
-    int64_t reach = (d.kernel[i] - 1) * d.dilation[i];
-    d.pad_low[i] = random.below(reach + 1);
-    d.pad_high[i] = random.below(reach + 1);
-    d.in[i] = reach + 1 + random.below(16);
-    d.out[i] =
-        (d.in[i] + d.pad_low[i] + d.pad_high[i] - reach - 1) / d.stride[i] + 1;
+    drawWindow(random, d, i, /*kernel=*/7, /*stride=*/3);
+    d.in[i] = getReach(d, i) + 1 + random.below(16);
+    setOutput(d, i);
   }
   return d;
 }
@@ -136,16 +152,12 @@ ingot_conv_desc tests::drawDirectDesc(Philox &random, ingot_dtype type) {
   if (random.below(8) == 0)
     d.in_channels = 1024 * d.groups;
   for (int64_t i = 0; i < d.spatial_rank; ++i) {
-    d.kernel[i] = 1 + random.below(4);
-    d.stride[i] = 1 + random.below(3);
-    d.dilation[i] = 1 + random.below(2);
-    int64_t reach = (d.kernel[i] - 1) * d.dilation[i];
-    d.pad_low[i] = random.below(reach + 2);
-    d.pad_high[i] = random.below(reach + 1);
+    drawWindow(random, d, i, /*kernel=*/4, /*stride=*/3);
+    // Windows that are outside the image.
+    d.pad_low[i] += random.below(2);
     int64_t most = i + 1 < d.spatial_rank ? 5 : random.below(5) ? 20 : 420;
-    d.in[i] = reach + 1 + random.below(isDeep ? 5 : most);
-    d.out[i] =
-        (d.in[i] + d.pad_low[i] + d.pad_high[i] - reach - 1) / d.stride[i] + 1;
+    d.in[i] = getReach(d, i) + 1 + random.below(isDeep ? 5 : most);
+    setOutput(d, i);
   }
   return d;
 }

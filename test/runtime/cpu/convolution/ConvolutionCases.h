@@ -25,13 +25,23 @@ void forEachProduct(
     const ingot_conv_desc &d,
     const std::function<void(int64_t, int64_t, int64_t)> &visit);
 
+/// How far the last tap of an axis is from the first.
+int64_t getReach(const ingot_conv_desc &d, int64_t axis);
+/// Draws an axis without its extents: up to `kernel` taps and a step of up to
+/// `stride`, with padding in which no window lies as a whole.
+void drawWindow(Philox &random, ingot_conv_desc &d, int64_t axis,
+                int64_t kernel, int64_t stride);
+/// Sets the extent of the output from that of the input.
+void setOutput(ingot_conv_desc &d, int64_t axis);
+
 using Draw = ingot_conv_desc (*)(Philox &random, ingot_dtype type);
 
 /// Any convolution: in one to three dimensions, with groups, of both orders.
 ingot_conv_desc drawDesc(Philox &random, ingot_dtype type);
 /// 3 x 3 with whole vectors of channels.
 ingot_conv_desc drawWinogradDesc(Philox &random, ingot_dtype type);
-/// A filter for each channel, in two dimensions with channels last.
+/// A filter for each channel or narrow groups, in two dimensions with channels
+/// last.
 ingot_conv_desc drawDepthwiseDesc(Philox &random, ingot_dtype type);
 /// Rows and channels that take several tiles, panels and pieces.
 ingot_conv_desc drawDirectDesc(Philox &random, ingot_dtype type);

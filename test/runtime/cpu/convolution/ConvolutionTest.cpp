@@ -21,8 +21,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
 #include <functional>
 #include <tuple>
 #include <vector>
@@ -158,6 +160,101 @@ TEST(Convolution, ScratchOfLayersIsAsPlanned) {
           << " groups";
     }
   omp_set_num_threads(before);
+}
+
+// Parts of sums follow from the shape, and threads share them out.
+TEST(Convolution, ThreadsDoNotChangeBits) {
+  int before = getThreadCount();
+  Philox random(11, 12);
+  for (Draw draw : {drawDesc, drawDirectDesc, drawDepthwiseDesc,
+                    drawPointwiseDesc, drawWinogradDesc})
+    for (int i = 0; i < 12; ++i) {
+      ingot_conv_desc d = draw(random, INGOT_F32);
+      // Enough for several parts of the batch.
+      d.batch += random.below(12);
+      auto drawValues = [&](int64_t count) {
+        std::vector<float> values(count);
+        for (float &value : values)
+          value = static_cast<float>(random.normal());
+        return values;
+      };
+      int64_t rank = d.spatial_rank;
+      std::vector<float> input =
+          drawValues(d.batch * d.in_channels * product(d.in, rank));
+      std::vector<float> filter = drawValues(
+          d.out_channels * d.in_channels / d.groups * product(d.kernel, rank));
+      std::vector<float> output =
+          drawValues(d.batch * d.out_channels * product(d.out, rank));
+      std::array<std::vector<float>, 3> results[3];
+      for (int threads : {1, 2, 3}) {
+        omp_set_num_threads(threads);
+        auto &own = results[threads - 1];
+        own = {output, input, filter};
+        d.scratch_bytes = ingot::abi::getScratchBytes(d, {threads});
+        Block scratch(d.scratch_bytes, "scratch");
+        ingot_context context;
+        ingot_conv(&context, &d, input.data(), filter.data(), own[0].data(),
+                   scratch.getData());
+        ingot_conv_input_grad(&context, &d, output.data(), filter.data(),
+                              own[1].data(), scratch.getData());
+        ingot_conv_filter_grad(&context, &d, output.data(), input.data(),
+                               own[2].data(), scratch.getData());
+        EXPECT_FALSE(context.failed) << context.message;
+        for (int kind = 0; kind < 3; ++kind)
+          ASSERT_EQ(std::memcmp(own[kind].data(), results[0][kind].data(),
+                                own[kind].size() * sizeof(float)),
+                    0)
+              << "kind " << kind << " of case " << i << ", " << threads
+              << " threads, " << d.in_channels << " to " << d.out_channels
+              << " channels, " << d.groups << " groups";
+      }
+    }
+  omp_set_num_threads(before);
+}
+
+// Results of 16 MiB are stored past the caches where they are aligned.
+TEST(Convolution, AlignmentDoesNotChangeBits) {
+  Philox random(13, 14);
+  for (int64_t groups : {1, 4, 16}) {
+    ingot_conv_desc d = {};
+    d.type = INGOT_F32;
+    d.channels_last = 1;
+    d.spatial_rank = 2;
+    d.batch = 5;
+    d.groups = groups;
+    d.out_channels = 16;
+    d.in_channels = groups == 1 ? 3 : 16;
+    for (int64_t i = 0; i < 2; ++i) {
+      d.kernel[i] = 3;
+      d.stride[i] = d.dilation[i] = d.pad_low[i] = d.pad_high[i] = 1;
+      d.in[i] = d.out[i] = 231;
+    }
+    auto draw = [&](int64_t count) {
+      std::vector<float> values(count);
+      for (float &value : values)
+        value = static_cast<float>(random.below(16));
+      return values;
+    };
+    std::vector<float> input = draw(d.batch * d.in_channels * product(d.in, 2));
+    std::vector<float> filter =
+        draw(d.out_channels * d.in_channels / groups * product(d.kernel, 2));
+    int64_t count = d.batch * d.out_channels * product(d.out, 2);
+    ASSERT_GE(count * int64_t(sizeof(float)), 16 << 20);
+    d.scratch_bytes = ingot::abi::getScratchBytes(d, {getThreadCount()});
+    Block scratch(d.scratch_bytes, "scratch");
+    constexpr int64_t offset = 4;
+    Block results((count + offset) * sizeof(float), "results");
+    auto *aligned = reinterpret_cast<float *>(results.getData());
+    ingot_context context;
+    auto run = [&](float *to) {
+      std::fill_n(aligned, count + offset, NAN);
+      ingot_conv(&context, &d, input.data(), filter.data(), to,
+                 scratch.getData());
+      return std::vector<float>(to, to + count);
+    };
+    EXPECT_EQ(run(aligned), run(aligned + offset)) << groups << " groups";
+    EXPECT_FALSE(context.failed) << context.message;
+  }
 }
 
 TEST(Convolution, Depthwise) {

@@ -37,19 +37,13 @@ ingot_conv_desc drawTileDesc(Philox &random, ingot_dtype type) {
   d.in_channels = 32 * (1 + random.below(12));
   d.out_channels = 32 * (1 + random.below(6));
   for (int64_t i = 0; i < 2; ++i) {
-    d.kernel[i] = 1 + random.below(4);
-    d.stride[i] = 1 + random.below(2);
-    d.dilation[i] = 1 + random.below(2);
-    int64_t reach = (d.kernel[i] - 1) * d.dilation[i];
-    d.pad_low[i] = random.below(reach + 1);
-    d.pad_high[i] = random.below(reach + 1);
-    d.out[i] = 1 + random.below(4);
-    d.in[i] =
-        (d.out[i] - 1) * d.stride[i] + reach + 1 - d.pad_low[i] - d.pad_high[i];
+    drawWindow(random, d, i, /*kernel=*/4, /*stride=*/2);
+    int64_t outputs = 1 + random.below(4);
+    int64_t inputs = (outputs - 1) * d.stride[i] + getReach(d, i) + 1 -
+                     d.pad_low[i] - d.pad_high[i];
     // Windows that lie outside, and pixels that no window reaches.
-    d.in[i] = std::max<int64_t>(1, d.in[i] + random.below(d.stride[i]));
-    d.out[i] =
-        (d.in[i] + d.pad_low[i] + d.pad_high[i] - reach - 1) / d.stride[i] + 1;
+    d.in[i] = std::max<int64_t>(1, inputs + random.below(d.stride[i]));
+    setOutput(d, i);
   }
   return d;
 }
