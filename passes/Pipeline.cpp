@@ -77,6 +77,8 @@ void ingot::buildTrainingPipeline(OpPassManager &manager,
       QuantizeFloat8Options quantization;
       quantization.scaling = options.fp8Scaling;
       quantization.keepFp32 = options.keepFp32;
+      // Each read of a matrix has its own cast: one scale is for all of them.
+      manager.addNestedPass<func::FuncOp>(createSimplify());
       manager.addPass(createQuantizeFloat8(quantization));
     }
     addLegalization(manager, options, target, LegalizationPoint::Precision);

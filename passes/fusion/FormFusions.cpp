@@ -83,6 +83,7 @@ struct FormFusions : ingot::impl::FormFusionsBase<FormFusions> {
         block, *shards,
         FusionLimits{each, rows, epilogues, target->getEpilogueLibrary(),
                      matmulKernels == "library" ? nullptr : target.get(),
+                     target->hasTiles(),
                      /*forcesKernels=*/matmulKernels == "own", maxOps,
                      maxInputs, maxRootOps, opsOfLaunch});
 

@@ -27,6 +27,9 @@ FusionPlan::FusionPlan(Block &block, const Shards &shards,
   createNodes();
   if (!limits.each) {
     formLibraryEpilogues();
+    // First: rows would take what could be written in two orders at once.
+    if (limits.tiles)
+      formTiles();
     mergeNodes();
     if (limits.epilogues && !limits.library)
       formEpilogues();
@@ -243,6 +246,14 @@ void FusionPlan::storeShared() {
     int64_t kernels = readers[&op].size();
     if (kernels < 2)
       continue;
+    // Where all of them read it rounded, that is stored.
+    Operation *only = &op;
+    while (only->hasOneUse() && (only == &op || isa<ReshapeOp>(only)) &&
+           !isStored(*only->user_begin()))
+      only = *only->user_begin();
+    if (limits.tiles && isa<CastOp>(only) && only != &op &&
+        bytesOf(only->getResult(0)) < bytesOf(op.getResult(0)))
+      continue;
     // The stored values that it depends on, and the ops that compute it from
     // them.
     Set leaves;
@@ -407,20 +418,32 @@ bool FusionPlan::formRows(const FusionNode &a, const FusionNode &b,
   return !RowReads(*space, sorted, results).getConflict();
 }
 
+/// Returns whether two nodes are kernels that stay within the limits as one.
+bool FusionPlan::canMerge(const FusionNode &a, const FusionNode &b) const {
+  auto isMergeable = [](const FusionNode &node) {
+    return !node.roots.empty() && node.kind &&
+           node.kind != FusionKind::Custom && node.kind != FusionKind::Epilogue;
+  };
+  return isMergeable(a) && isMergeable(b) &&
+         a.ops.size() + b.ops.size() <= limits.maxOps &&
+         a.inputs.size() + b.inputs.size() <= limits.maxInputs &&
+         a.roots.size() + b.roots.size() <= limits.maxInputs &&
+         a.reads + b.reads <= 2 * limits.maxRootOps;
+}
+
+/// Returns whether some other node has to run between two nodes.
+bool FusionPlan::areApart(unsigned earlier, unsigned later) const {
+  return graph.reaches(earlier, later, /*skipDirect=*/true) ||
+         graph.reaches(later, earlier, /*skipDirect=*/false);
+}
+
 /// Returns the kind of kernel that two nodes form together, if they should be
 /// merged.
 std::optional<FusionKind> FusionPlan::mergedKind(unsigned earlier,
                                                  unsigned later) const {
   const FusionNode &a = nodes[earlier], &b = nodes[later];
-  auto isMergeable = [](const FusionNode &node) {
-    return !node.roots.empty() && node.kind &&
-           node.kind != FusionKind::Custom && node.kind != FusionKind::Epilogue;
-  };
-  if (!isMergeable(a) || !isMergeable(b) ||
-      a.ops.size() + b.ops.size() > limits.maxOps ||
-      a.inputs.size() + b.inputs.size() > limits.maxInputs ||
-      a.roots.size() + b.roots.size() > limits.maxInputs ||
-      a.reads + b.reads > 2 * limits.maxRootOps)
+  if (!canMerge(a, b) || a.kind == FusionKind::Tile ||
+      b.kind == FusionKind::Tile)
     return std::nullopt;
   bool reads = llvm::any_of(a.roots, [&](Operation *root) {
     return llvm::any_of(root->getResults(),
@@ -438,8 +461,7 @@ std::optional<FusionKind> FusionPlan::mergedKind(unsigned earlier,
     sameSpace = !reads;
   if (!sameSpace && !formRows(a, b, reads))
     return std::nullopt;
-  if (graph.reaches(earlier, later, /*skipDirect=*/true) ||
-      graph.reaches(later, earlier, /*skipDirect=*/false))
+  if (areApart(earlier, later))
     return std::nullopt;
   return sameSpace ? a.kind : FusionKind::Row;
 }

@@ -25,6 +25,8 @@ struct FusionLimits {
   /// The target, which says of matmuls of that library whether generated
   /// kernels are faster; null if there are none.
   const Target *target = nullptr;
+  /// Whether a kernel may compute a matrix in tiles.
+  bool tiles = false;
   /// Whether generated kernels are taken wherever there are some.
   bool forcesKernels = false;
   unsigned maxOps = 200;
@@ -85,6 +87,11 @@ private:
   void storeThroughViews(mlir::Operation *op);
   void createNodes();
   void gather(FusionNode &node) const;
+  void formTiles();
+  bool formTile(const FusionNode &a, const FusionNode &b) const;
+  bool isReadByTiles(mlir::Value value) const;
+  bool canMerge(const FusionNode &a, const FusionNode &b) const;
+  bool areApart(unsigned earlier, unsigned later) const;
   void mergeNodes();
   std::optional<FusionKind> mergedKind(unsigned earlier, unsigned later) const;
   bool formRows(const FusionNode &a, const FusionNode &b, bool reads) const;

@@ -220,6 +220,12 @@ void FusionPlan::chooseLibraryEpilogues() {
       return found;
     };
     std::optional<LibraryEpilogue> found = match(/*activations=*/true);
+    if (found && found->activation == Activation::Gelu && found->auxiliary &&
+        limits.tiles && isReadByTiles(found->result)) {
+      reason = "a kernel computes its gelu with what is made of it, and would "
+               "read it instead of the pre-activation";
+      found = std::nullopt;
+    }
     if (!found) {
       StringRef first = reason;
       found = match(/*activations=*/false);

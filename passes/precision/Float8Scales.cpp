@@ -5,10 +5,12 @@
 using namespace mlir;
 using namespace ingot;
 
-Value ingot::getFloat8Scale(Arithmetic a, Value amax, FloatType type) {
-  MLIRContext *context = type.getContext();
-  double largest =
-      llvm::APFloat::getLargest(type.getFloatSemantics()).convertToDouble();
+double ingot::getLargest(FloatType type) {
+  return llvm::APFloat::getLargest(type.getFloatSemantics()).convertToDouble();
+}
+
+Value ingot::getFloat8Scale(Arithmetic a, Value amax, Value largest) {
+  MLIRContext *context = amax.getContext();
   auto f32 = Float32Type::get(context);
   Value quotient = a.div(largest, amax);
   // The reciprocal of the scale has to be a normal number.

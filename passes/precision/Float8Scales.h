@@ -13,10 +13,12 @@
 
 namespace ingot {
 
+/// Returns the largest number of the type.
+double getLargest(mlir::FloatType type);
+
 /// Returns the largest power of two with which `amax` does not exceed the
-/// largest number of the type; 1 where amax is 0.
-mlir::Value getFloat8Scale(Arithmetic a, mlir::Value amax,
-                           mlir::FloatType type);
+/// largest number of its type, `largest`; 1 where amax is 0.
+mlir::Value getFloat8Scale(Arithmetic a, mlir::Value amax, mlir::Value largest);
 
 /// Parts of a matrix that share a scale (`ingot.scaled_matmul`).
 class Float8Blocks {

@@ -84,8 +84,8 @@ def QuantizeFloat8 : Pass<"ingot-quantize-float8", "::mlir::ModuleOp"> {
     Values of the forward pass become f8E4M3FN; gradients, which need the range, f8E5M2. With `scaling`:
 
     - `current`: the largest magnitude of the tensor, of this step;
-    - `delayed`: the largest of the last `history` steps, kept in a state; needs no pass over the tensor before it is
-      written, at the price of saturation when values grow;
+    - `delayed`: the largest of the last `history` steps, kept in one state for all tensors; needs no pass over the
+      tensor before it is written, at the price of saturation when values grow;
     - `block`: a scale for each 128 elements along the dimension that is summed, or for 128 x 128 of a parameter;
       everything is f8E4M3FN;
     - `mx`: a scale for each 32 elements along the dimension that is summed (MXFP8); everything is f8E4M3FN.

@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/ingot/analysis/TileSpace.h"
 #include "dialects/ingot/builders/Arithmetic.h"
 #include "dialects/ingot/ir/Diagnostics.h"
 #include "dialects/ingot/ir/Signature.h"
@@ -112,6 +113,17 @@ struct Rounded {
   ScaleLayout layout = ScaleLayout::Tensor;
 };
 
+/// A tensor whose scale comes from the steps before.
+struct Delayed {
+  /// The largest magnitude in this step, or of each of the tensor's tiles.
+  Value magnitude;
+  FloatType type;
+  /// What stands for the scale and its inverse until all tensors are known.
+  UnrealizedConversionCastOp scale, inverse;
+  /// The number of tiles, whether or not magnitudes are by tile.
+  int64_t tiles = 1;
+};
+
 /// A function with what has been rounded in it.
 struct Function {
   explicit Function(Signature signature)
@@ -124,6 +136,7 @@ struct Function {
   /// What only evaluates does not change the history that training keeps.
   bool trains = false;
   llvm::DenseMap<Key, Rounded> rounded;
+  SmallVector<Delayed, 0> delayed;
 
   /// Whether the value is of the backward pass.
   bool isGradient(Value value) const {
@@ -191,6 +204,8 @@ private:
           operand.set(getRounded(function, operand.get(), read.dim).wide);
         }
     }
+    if (!function.delayed.empty())
+      keepMagnitudes(function);
     if (function.results.entries.size() != numResults)
       function.results.apply(signature);
   }
@@ -214,12 +229,16 @@ private:
     }
     OpBuilder builder(role);
     Value result = role.buildFloat8(builder, operands);
-    // What was made of results, names among them, goes on with the new op.
-    for (ResultList::Entry &entry : function.results.entries)
-      if (entry.value == role->getResult(0))
-        entry.value = result;
-    role->getResult(0).replaceAllUsesWith(result);
+    replaceResult(function, role->getResult(0), result);
     role->erase();
+  }
+
+  /// What was made of results, names among them, goes on with the new value.
+  static void replaceResult(Function &function, Value from, Value to) {
+    for (ResultList::Entry &entry : function.results.entries)
+      if (entry.value == from)
+        entry.value = to;
+    from.replaceAllUsesWith(to);
   }
 
   ScaleLayout getLayout() const {
@@ -300,12 +319,19 @@ private:
     Arithmetic a(builder, value.getLoc());
     Value wide = a.cast(value, builder.getF32Type());
     Float8Blocks blocks(tensorType(wide).getShape(), layout, dim);
-    Value amax = blocks.maxOver(builder, a, a.abs(wide));
-    if (scaling == "delayed" && function.trains)
-      amax = remember(function, builder, a, amax, value);
-    Value scale = getFloat8Scale(a, amax, type);
+    if (stored && layout == ScaleLayout::Tensor)
+      sumByTile(function, value);
+    Value scale, inverse;
+    if (scaling == "delayed" && function.trains) {
+      Delayed &delayed = remember(function, builder, a, wide, type);
+      scale = delayed.scale.getResult(0);
+      inverse = delayed.inverse.getResult(0);
+    } else {
+      Value amax = blocks.maxOver(builder, a, a.abs(wide));
+      scale = getFloat8Scale(a, amax, a.constantLike(amax, getLargest(type)));
+      inverse = a.div(1.0, scale);
+    }
     Value scaled = a.mul(wide, blocks.expand(builder, a, scale));
-    Value inverse = a.div(1.0, scale);
     Rounded rounded;
     rounded.layout = layout;
     if (stored) {
@@ -321,33 +347,144 @@ private:
     return rounded;
   }
 
-  /// Puts the magnitude of this step into a state, and returns the largest of
-  /// the steps before.
-  Value remember(Function &function, OpBuilder &builder, Arithmetic a,
-                 Value amax, Value value) {
-    auto type = RankedTensorType::get({static_cast<int64_t>(history)},
-                                      builder.getF32Type());
-    SmallVector<std::string> nodes = nodeNames(value.getLoc());
-    std::string name =
-        ((nodes.empty() ? StringRef("value") : StringRef(nodes.back())) +
-         "/amax")
-            .str();
-    // The roles of scales: saved, and not exported.
-    FlatSymbolRefAttr symbol =
-        addState(getOperation(), name, Role::LossScale, type);
-    Value old = function.signature.addState(symbol, type);
-    Value newest = a.reshape(amax, {1});
-    if (history > 1) {
-      Value recent =
-          SliceOp::create(builder, value.getLoc(), old, ArrayRef<int64_t>{0},
-                          ArrayRef<int64_t>{static_cast<int64_t>(history) - 1},
-                          ArrayRef<int64_t>{1});
-      newest = ConcatOp::create(builder, value.getLoc(), type,
-                                ValueRange{newest, recent},
-                                builder.getI64IntegerAttr(0));
+  //===--------------------------------------------------------------------===//
+  // Delayed scales
+  //===--------------------------------------------------------------------===//
+
+  /// Takes the magnitude of this step, by tiles where the kernel that rounds
+  /// the tensor works on these (`tile` fusions).
+  Delayed &remember(Function &function, OpBuilder &builder, Arithmetic a,
+                    Value wide, FloatType type) {
+    ArrayRef<int64_t> shape = tensorType(wide).getShape();
+    int64_t rows = TileSpace::getSide(shape[0]),
+            columns = TileSpace::getSide(shape[1]);
+    Delayed &delayed = function.delayed.emplace_back();
+    delayed.type = type;
+    delayed.tiles = shape[0] / rows * (shape[1] / columns);
+    Value magnitude = a.abs(wide);
+    delayed.magnitude =
+        stored ? a.maxOver(a.reshape(magnitude, {shape[0] / rows, rows,
+                                                 shape[1] / columns, columns}),
+                           {1, 3})
+               : a.maxOver(magnitude, {0, 1});
+    auto scalar = RankedTensorType::get({}, builder.getF32Type());
+    for (UnrealizedConversionCastOp *op : {&delayed.scale, &delayed.inverse})
+      *op = UnrealizedConversionCastOp::create(builder, wide.getLoc(), scalar,
+                                               ValueRange());
+    return delayed;
+  }
+
+  /// Adds up the columns of a gradient in two steps, the first of which is
+  /// within the tiles of the kernel that rounds it: the gradient of a bias.
+  void sumByTile(Function &function, Value value) {
+    if (!function.isGradient(value))
+      return;
+    RankedTensorType type = tensorType(value);
+    int64_t rows = type.getDimSize(0), columns = type.getDimSize(1);
+    SmallVector<ReduceOp> sums;
+    SmallVector<Value> names = {rootOf(value)};
+    llvm::DenseSet<Value> seen(names.begin(), names.end());
+    while (!names.empty())
+      for (Operation *user : names.pop_back_val().getUsers()) {
+        if (auto sum = dyn_cast<ReduceOp>(user)) {
+          RankedTensorType from = tensorType(sum.getOperand());
+          if (sum.getKind() == ReductionKind::Sum &&
+              from.getDimSize(from.getRank() - 1) == columns &&
+              static_cast<int64_t>(sum.getDims().size()) ==
+                  from.getRank() - 1 &&
+              sum.getDims().back() == from.getRank() - 2)
+            sums.push_back(sum);
+        } else if (isa<CastOp, ReshapeOp>(user) &&
+                   seen.insert(user->getResult(0)).second) {
+          names.push_back(user->getResult(0));
+        }
+      }
+    int64_t side = TileSpace::getSide(rows);
+    for (ReduceOp sum : sums) {
+      OpBuilder builder(sum);
+      Arithmetic a(builder, sum.getLoc());
+      Value parts = a.sum(
+          a.reshape(widen(a, sum.getOperand()), {rows / side, side, columns}),
+          {1});
+      // Simplification would make one sum of both again.
+      auto apart = BarrierOp::create(builder, sum.getLoc(), ValueRange(parts));
+      Value all = narrow(a, a.sum(apart.getResult(0), {0}), sum.getResult());
+      replaceResult(function, sum.getResult(), all);
+      sum.erase();
     }
-    function.results.addState(symbol, newest);
-    return a.maxOver(old, {0});
+  }
+
+  /// Puts the magnitudes of this step into a state, one row for each step, and
+  /// computes all scales by the largest ones of the steps before.
+  void keepMagnitudes(Function &function) {
+    // Tensors with as many tiles are next to each other, on all targets.
+    llvm::stable_sort(function.delayed, [](const Delayed &x, const Delayed &y) {
+      return x.tiles < y.tiles;
+    });
+    func::FuncOp func = function.signature.getFunction();
+    auto count = static_cast<int64_t>(function.delayed.size());
+    auto steps = static_cast<int64_t>(history);
+    OpBuilder builder(&getContext());
+    auto type = RankedTensorType::get({steps * count}, builder.getF32Type());
+    // The role of scales: saved, and not exported.
+    FlatSymbolRefAttr symbol =
+        addState(getOperation(), "fp8/amax", Role::LossScale, type);
+    Value state = function.signature.addState(symbol, type);
+    builder.setInsertionPointToStart(&func.getBody().front());
+    Arithmetic before(builder, func.getLoc());
+    Value old = before.reshape(state, {steps, count});
+    Value amax = before.maxOver(old, {0});
+    auto numbers =
+        llvm::map_to_vector(function.delayed, [](const Delayed &delayed) {
+          return static_cast<float>(getLargest(delayed.type));
+        });
+    Value largest = ConstantOp::create(
+        builder, func.getLoc(), amax.getType(),
+        DenseElementsAttr::get(tensorType(amax), ArrayRef<float>(numbers)));
+    Value scales = getFloat8Scale(before, amax, largest);
+    Value inverses = before.div(1.0, scales);
+    for (auto [i, delayed] : llvm::enumerate(function.delayed)) {
+      auto at = static_cast<int64_t>(i);
+      auto replace = [&](UnrealizedConversionCastOp op, Value all) {
+        Value own =
+            SliceOp::create(builder, op.getLoc(), all, ArrayRef<int64_t>{at},
+                            ArrayRef<int64_t>{at + 1}, ArrayRef<int64_t>{1});
+        op.getResult(0).replaceAllUsesWith(before.reshape(own, {}));
+        op.erase();
+      };
+      replace(delayed.scale, scales);
+      replace(delayed.inverse, inverses);
+    }
+
+    builder.setInsertionPoint(func.getBody().front().getTerminator());
+    Arithmetic after(builder, func.getLoc());
+    auto join = [&](ArrayRef<Value> parts) -> Value {
+      return parts.size() == 1 ? parts.front()
+                               : Value(ConcatOp::create(builder, func.getLoc(),
+                                                        parts, /*dim=*/0));
+    };
+    SmallVector<Value> newest;
+    for (ArrayRef<Delayed> rest = function.delayed; !rest.empty();) {
+      // One kernel reduces the tiles of several tensors.
+      constexpr size_t most = 32;
+      size_t end = 1;
+      while (stored && end < std::min(most, rest.size()) &&
+             rest[end].tiles == rest[0].tiles)
+        ++end;
+      SmallVector<Value> parts;
+      for (const Delayed &delayed : rest.take_front(end))
+        parts.push_back(after.reshape(
+            delayed.magnitude, {1, stored ? delayed.tiles : int64_t(1)}));
+      newest.push_back(after.maxOver(join(parts), {1}));
+      rest = rest.drop_front(end);
+    }
+    Value next = after.reshape(join(newest), {1, count});
+    if (steps > 1)
+      next = join({next, SliceOp::create(builder, func.getLoc(), old,
+                                         ArrayRef<int64_t>{0, 0},
+                                         ArrayRef<int64_t>{steps - 1, count},
+                                         ArrayRef<int64_t>{1, 1})});
+    function.results.addState(symbol, after.reshape(next, {steps * count}));
   }
 
   std::shared_ptr<llvm::Regex> kept;

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether training in 16 bits, or with compressed gradients, ends where fp32 does.
+"""Whether training in 8 or 16 bits, or with compressed gradients, ends where a wider precision does.
 
 Trains the two examples with several seeds and equal numbers of steps. Every run draws its order of samples by the
 seed. The loss of a run is the mean of its last fifth; a figure is that of another way over that of the first, less
-one. With --grad-comm, ways are values of that option, the first being whole gradients, and --ranks share the batch.
+one. --precisions gives other ways than fp32, bf16 and fp16, as bf16 fp8:delayed. With --grad-comm, ways are values of
+that option, the first being whole gradients, and --ranks share the batch.
 Training amplifies any difference: `start` is fp32 again, from weights rounded once to bf16, and says how far two runs
 of the same precision end from each other. The mean over the seeds has its standard error beside it. Needs numpy and
 the compiler; the text is the licences of a Debian machine.
@@ -54,6 +55,11 @@ class Example:
         return sum(last) / len(last)
 
 
+def precision_flags(way):
+    precision, _, scaling = way.partition(":")
+    return ["--precision", precision, *(["--fp8-scaling", scaling] if scaling else [])]
+
+
 def round_to_bf16(values):
     """Float32 values at the nearest numbers of bf16."""
     bits = values.view(numpy.uint32)
@@ -96,18 +102,20 @@ def main():
     parser.add_argument("models", nargs="*", help="digits, bytes; both by default")
     parser.add_argument("--seeds", type=int, nargs="*", default=[1, 2, 3])
     parser.add_argument("--steps", type=int, help="instead of those of the example")
+    parser.add_argument("--precisions", nargs="*", default=PRECISIONS, help="with scaling, as fp8:delayed, for fp8")
     parser.add_argument("--grad-comm", nargs="*", help="compare these, as powersgd:4, with whole gradients, in fp32")
     parser.add_argument("--ranks", type=int, default=2, help="of --grad-comm")
     parser.add_argument("--flags", nargs="*", default=[], help="further ones of trainers, each with = for its value")
     options = parser.parse_args()
-    ways = {precision: ["--precision", precision] for precision in PRECISIONS}
+    ways = {way: precision_flags(way) for way in options.precisions}
     if options.grad_comm:
         ways = {"whole": ["--data-parallel"]}
         ways.update({way: ["--data-parallel", "--grad-comm", way] for way in options.grad_comm})
     directory = os.path.join(bench.ROOT, "build", "convergence")
     os.makedirs(directory, exist_ok=True)
     results = {}
-    columns = [*ways] if options.grad_comm else [*ways, "start"]
+    has_start = options.precisions[0] == "fp32" and not options.grad_comm
+    columns = [*ways, "start"] if has_start else [*ways]
     # Of a loss, and of what is less or more of it.
     width = max(8, *map(len, columns))
     wide = max(12, width + 2)
@@ -123,7 +131,7 @@ def main():
         programs = {way: os.path.join(directory, f"{name}-{names[way]}") for way in ways}
         for way, program in programs.items():
             example.compile(options.bin, program, *ways[way])
-        if not options.grad_comm:
+        if has_start:
             start = programs["fp32"] + "-start"
             command = [programs["fp32"], "--data", example.data, "--steps", "0", "--save", start]
             subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
@@ -132,7 +140,7 @@ def main():
         percents = []
         for seed in options.seeds:
             losses = [example.train(program, seed, *options.flags) for program in programs.values()]
-            if not options.grad_comm:
+            if has_start:
                 losses.append(example.train(programs["fp32"], seed, *options.flags, "--init", rounded))
             results[f"{name}/{seed}"] = dict(zip(columns, losses))
             percents.append([100 * (loss / losses[0] - 1) for loss in losses[1:]])

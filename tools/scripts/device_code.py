@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""device_code.py [--check] [--write] [--arch ARCH...] [MODEL.onnx[:--FLAG]...]: what kernels' machine code looks like.
+"""device_code.py [--check] [--write] [--only NAME...] [--arch ARCH...] [MODEL.onnx[:--FLAG]...]: kernels' machine code.
 
 Compiles each model for each architecture, assembles the PTX with ptxas, and reads the machine code with nvdisasm:
 spills, registers and the occupancy that they allow, static shared memory, the share of global bytes that move in 128
 bits, instructions per byte in the loop that moves most, and the longest chain of loads of which each needs the one
-before. Without arguments, the models are those of test/gpu/model/kernels.json. --check fails where a figure is beyond
-the limits in that file, of all models or of one; --write puts the table into docs/gpu/kernels.md.
+before. Without arguments, the models are those of test/gpu/model/kernels.json, or those of them that --only names.
+--check fails where a figure is beyond the limits in that file, of all models or of one; --write puts the rows into the
+table in docs/gpu/kernels.md and leaves the others. --check-page compiles nothing, and checks that table: each model has
+a row for each architecture, within the limits.
 
 ptxas is looked for in CUDA_HOME, PATH and /usr/local/cuda; nvdisasm there, in INGOT_DEPS and in Python's packages
 (pip install nvidia-cuda-nvdisasm). Neither needs a GPU.
@@ -31,6 +33,10 @@ ARCHS = ["sm_80", "sm_90", "sm_100", "sm_120"]
 THREADS = {"sm_80": 2048, "sm_90": 2048, "sm_90a": 2048, "sm_100": 2048, "sm_120": 1536}
 SHARED = {"sm_80": 164 << 10, "sm_90": 228 << 10, "sm_90a": 228 << 10, "sm_100": 228 << 10, "sm_120": 100 << 10}
 REGISTERS, BLOCK = 65536, 256
+FIGURES = ["kernels", "spills", "registers", "least_blocks", "shared", "wide_share"]
+FIGURES += ["instructions_per_byte", "load_chain"]
+HEADER = "| model | for | " + " | ".join(name.replace("_", " ") for name in FIGURES) + " |\n"
+HEADER += "|" + "---|" * (2 + len(FIGURES)) + "\n"
 WIDTHS = {"128": 16, "64": 8, "U16": 2, "S16": 2, "U8": 1, "S8": 1, "256": 32}
 
 
@@ -174,6 +180,54 @@ def judge(what, figures, limits):
             yield f"{what}: {name} is {figures[name]:.3g}, {'at least' if is_least else 'at most'} {limit}"
 
 
+def report(problems):
+    """Prints what is wrong; returns the exit status."""
+    problems = list(problems)
+    for problem in problems:
+        print(f"error: device_code: {problem}", file=sys.stderr)
+    return 1 if problems else 0
+
+
+def format_row(name, arch, figures):
+    cells = [f"{v:.2f}" if isinstance(v, float) else str(v) for v in figures.values()]
+    return f"| {name} | {arch} | " + " | ".join(cells) + " |\n"
+
+
+def parse_page(text):
+    """The rows of the table, by model and architecture."""
+    rows = {}
+    for line in text.split(BEGIN)[1].split(END)[0].splitlines()[2:]:
+        name, arch, *cells = [cell.strip() for cell in line.strip("|").split("|")]
+        rows[name, arch] = {f: float(c) if "." in c else int(c) for f, c in zip(FIGURES, cells, strict=True)}
+    return rows
+
+
+def get_limits(settings, name, arch):
+    own = next((model.get("limits", {}) for model in settings["models"] if model["name"] == name), {})
+    return settings["limits"] | settings["of_archs"].get(arch, {}) | own
+
+
+def check_page(settings, text):
+    """What is missing or beyond a limit in the table."""
+    rows = parse_page(text)
+    for model in settings["models"]:
+        for arch in ARCHS:
+            if figures := rows.get((model["name"], arch)):
+                yield from judge(f"{model['name']} for {arch}", figures, get_limits(settings, model["name"], arch))
+            else:
+                yield f"no row of {model['name']} for {arch}: write it with --write --only '{model['name']}'"
+
+
+def write_page(settings, new):
+    """Puts rows into the table, in the order of the settings; other models keep theirs."""
+    before, rest = PAGE.read_text().split(BEGIN)
+    rows = parse_page(PAGE.read_text()) | new
+    order = [(model["name"], arch) for model in settings["models"] for arch in ARCHS]
+    order += sorted(key for key in new if key not in order)
+    table = HEADER + "".join(format_row(*key, rows[key]) for key in order if key in rows)
+    PAGE.write_text(before + BEGIN + table + END + rest.split(END)[1])
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("models", nargs="*", help="MODEL.onnx, or MODEL.onnx:FLAG,FLAG...")
@@ -181,47 +235,43 @@ def main():
     parser.add_argument("--bin", default=str(ROOT / "build/release/bin"))
     parser.add_argument("--check", action="store_true", help="fail beyond a limit")
     parser.add_argument("--write", action="store_true", help="write docs/gpu/kernels.md")
+    parser.add_argument("--only", nargs="*", metavar="NAME", help="of the models of kernels.json")
+    parser.add_argument("--check-page", action="store_true", help="check docs/gpu/kernels.md instead")
     parser.add_argument("--kernels", action="store_true", help="print each kernel's figures as JSON")
     options = parser.parse_args()
+    settings = json.loads(SETTINGS.read_text())
+    if options.check_page:
+        return report(check_page(settings, PAGE.read_text()))
     tools = {name: find_tool(name) for name in ("ptxas", "nvdisasm")}
     for name, path in tools.items():
         if not path:
             sys.exit(
                 f"error: device_code: no {name}\nhint: install the CUDA toolkit, or pip install nvidia-cuda-{name}"
             )
-    settings = json.loads(SETTINGS.read_text())
     models = []
     for text in options.models:
         path, *flags = text.split(":--")
         models.append((pathlib.Path(path).stem, path, [f"--{flag}" for flag in flags]))
     for model in [] if models else settings["models"]:
+        if options.only is not None and model["name"] not in options.only:
+            continue
         if (ROOT / model["model"]).exists():
             models.append((model["name"], ROOT / model["model"], model["flags"]))
         else:
             print(f"note: {model['model']} is not there: test/gpu/model/make_models.py makes it", file=sys.stderr)
-    own = {model["name"]: model.get("limits", {}) for model in settings["models"]}
-    rows, problems = "", []
+    print(HEADER, end="")
+    rows, problems = {}, []
     for name, path, flags in models:
         for arch in options.arch:
             kernels = examine(path, flags, arch, os.path.join(options.bin, "ingotc"), **tools)
             if options.kernels:
                 print(json.dumps({"model": name, "arch": arch, "kernels": kernels}))
-            figures = summarise(kernels)
-            limits = settings["limits"] | settings["of_archs"].get(arch, {}) | own.get(name, {})
-            problems += judge(f"{name} for {arch}", figures, limits)
-            cells = [f"{v:.2f}" if isinstance(v, float) else str(v) for v in figures.values()]
-            rows += f"| {name} | {arch} | " + " | ".join(cells) + " |\n"
-    names = ["model", "for", *(name.replace("_", " ") for name in figures)]
-    table = "| " + " | ".join(names) + " |\n|" + "---|" * len(names) + "\n" + rows
-    print(table, end="")
-    if options.write:
-        before, rest = PAGE.read_text().split(BEGIN)
-        PAGE.write_text(before + BEGIN + table + END + rest.split(END)[1])
-    if options.check:
-        for problem in problems:
-            print(f"error: device_code: {problem}", file=sys.stderr)
-        return 1 if problems else 0
-    return 0
+            rows[name, arch] = summarise(kernels)
+            problems += judge(f"{name} for {arch}", rows[name, arch], get_limits(settings, name, arch))
+            print(format_row(name, arch, rows[name, arch]), end="", flush=True)
+            if options.write:
+                write_page(settings, rows)
+    return report(problems) if options.check else 0
 
 
 if __name__ == "__main__":

@@ -127,7 +127,8 @@ def Ingot_FusionKind : I32EnumAttr<"FusionKind", "loop structure of a fusion", [
     I32EnumAttrCase<"Custom", 2, "custom">,
     I32EnumAttrCase<"Row", 3, "row">,
     I32EnumAttrCase<"Epilogue", 4, "epilogue">,
-    I32EnumAttrCase<"Group", 5, "group">]> {
+    I32EnumAttrCase<"Group", 5, "group">,
+    I32EnumAttrCase<"Tile", 6, "tile">]> {
   let cppNamespace = "::ingot";
   let genSpecializedAttr = 0;
 }
@@ -203,6 +204,8 @@ def FusionOp : Ingot_Op<"fusion", [IsolatedFromAbove, Pure,
     - `epilogue`: a library call (EpilogueAnchor) on operands of the fusion, and ops that read its result at the
       current element; a result reuses the memory of the call's result.
     - `group`: independent `loop` fusions; the results are theirs, concatenated.
+    - `tile`: the iteration space is a matrix in tiles of up to 64 x 64. Results are its elements, its elements with
+      rows and columns exchanged (one result at least), or reductions of whole tiles or of the rows of each tile.
 
     `library` describes what an `epilogue` computes to a library that supports such epilogues. One of its results may
     then be computed in a separate loop nest, from operands of the call or from other results (`getExtraResult`).

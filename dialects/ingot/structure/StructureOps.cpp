@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "dialects/ingot/analysis/RowSpace.h"
+#include "dialects/ingot/analysis/TileSpace.h"
 #include "dialects/ingot/ir/Dialect.h"
 #include "dialects/ingot/support/Verification.h"
 
@@ -339,6 +340,29 @@ static LogicalResult verifyGroup(FusionOp fusion) {
   return success();
 }
 
+static LogicalResult verifyTile(FusionOp fusion) {
+  if (failed(verifyElementwiseBody(fusion)))
+    return failure();
+  SmallVector<Operation *> ops = llvm::to_vector_of<Operation *>(
+      llvm::make_pointer_range(fusion.getBody().front().without_terminator()));
+  SmallVector<Operation *> roots;
+  for (Value value : fusion.getBody().front().getTerminator()->getOperands()) {
+    if (!value.getDefiningOp())
+      return fusion.emitOpError("C21: a tile fusion must compute its results");
+    roots.push_back(value.getDefiningOp());
+  }
+  std::optional<TileSpace> space = TileSpace::of(roots);
+  if (!space)
+    return fusion.emitOpError("C21: results of a tile fusion must be the "
+                              "elements of one matrix, one of them with rows "
+                              "and columns exchanged, or reductions of tiles");
+  if (Operation *culprit = findTileConflict(*space, ops, roots))
+    return culprit->emitOpError("C22: is not computed tile by tile, in tiles "
+                                "of ")
+           << space->rows << " x " << space->columns;
+  return success();
+}
+
 LogicalResult FusionOp::verifyRegions() {
   if (getLibrary() && getKind() != FusionKind::Epilogue)
     return emitOpError("C19: only an epilogue fusion has `library`");
@@ -367,6 +391,8 @@ LogicalResult FusionOp::verifyRegions() {
     return verifyEpilogue(*this);
   case FusionKind::Group:
     return verifyGroup(*this);
+  case FusionKind::Tile:
+    return verifyTile(*this);
   }
   llvm_unreachable("unknown fusion kind");
 }

@@ -220,6 +220,9 @@ public:
   /// Returns whether each element of a generated loop computes anew what the
   /// elements of its column have in common.
   virtual bool repeatsColumns() const { return false; }
+  /// Returns whether generated kernels compute matrices in tiles, which they
+  /// write in two orders and reduce (`tile` fusions).
+  virtual bool hasTiles() const { return false; }
   /// Returns how many copies of a function's inputs the host stages for it; 0
   /// where functions read the host's memory.
   virtual int64_t getStagingBlocks() const { return 0; }

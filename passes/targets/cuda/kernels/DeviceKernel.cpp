@@ -191,6 +191,8 @@ DeviceKernel DeviceKernelBuilder::build() {
     return emitRows();
   case FusionKind::Group:
     return emitGroup();
+  case FusionKind::Tile:
+    return emitMatrix();
   }
   ReductionSpace space(yield()->getOperands());
   return space.foldsInnermost() ? emitAlong(space) : emitAcross(space);

@@ -52,6 +52,7 @@ public:
   DeviceKernel build();
 
 private:
+  friend class DeviceMatrix;
   friend class DeviceRows;
   friend class DeviceScatter;
   using Indices = llvm::SmallVector<mlir::Value>;
@@ -63,6 +64,7 @@ private:
   DeviceKernel emitAlong(const ReductionSpace &space);
   DeviceKernel emitAcross(const ReductionSpace &space);
   DeviceKernel emitRows();
+  DeviceKernel emitMatrix();
   DeviceKernel emitCustom();
   DeviceKernel emitScatter(ScatterAddOp scatter);
   DeviceKernel emitGroup();

@@ -428,3 +428,43 @@ func.func @f(%a: tensor<2x2xf32>) -> (tensor<2x2xf32>, tensor<2xf32>) {
   }
   return %0#0, %0#1 : tensor<2x2xf32>, tensor<2xf32>
 }
+
+// -----
+
+func.func @tile_without_exchange(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  // expected-error @+1 {{C21: results of a tile fusion must be the elements of one matrix, one of them with rows and columns exchanged, or reductions of tiles}}
+  %0 = ingot.fusion tile(%x) : (tensor<64x64xf32>) -> tensor<64x64xf32> {
+  ^bb0(%a: tensor<64x64xf32>):
+    %1 = ingot.neg %a : tensor<64x64xf32>
+    ingot.yield %1 : tensor<64x64xf32>
+  }
+  return %0 : tensor<64x64xf32>
+}
+
+// -----
+
+func.func @tile_argument(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  // expected-error @+1 {{C21: a tile fusion must compute its results}}
+  %0 = ingot.fusion tile(%x) : (tensor<64x64xf32>) -> tensor<64x64xf32> {
+  ^bb0(%a: tensor<64x64xf32>):
+    ingot.yield %a : tensor<64x64xf32>
+  }
+  return %0 : tensor<64x64xf32>
+}
+
+// -----
+
+func.func @tile_of_tile(%x: tensor<64x64xf32>) -> (tensor<64x64xf32>, tensor<1x1xf32>) {
+  %0:2 = ingot.fusion tile(%x) : (tensor<64x64xf32>) -> (tensor<64x64xf32>, tensor<1x1xf32>) {
+  ^bb0(%a: tensor<64x64xf32>):
+    %1 = ingot.reshape %a : tensor<64x64xf32> -> tensor<1x64x1x64xf32>
+    %2 = ingot.reduce max %1 dims = [1, 3] : (tensor<1x64x1x64xf32>) -> tensor<1x1xf32>
+    // expected-error @+1 {{C22: is not computed tile by tile, in tiles of 64 x 64}}
+    %scalar = ingot.reshape %2 : tensor<1x1xf32> -> tensor<f32>
+    %3 = ingot.broadcast %scalar dims = [] : tensor<f32> -> tensor<64x64xf32>
+    %4 = ingot.mul %a, %3 : tensor<64x64xf32>
+    %5 = ingot.transpose %4 [1, 0] : (tensor<64x64xf32>) -> tensor<64x64xf32>
+    ingot.yield %5, %2 : tensor<64x64xf32>, tensor<1x1xf32>
+  }
+  return %0#0, %0#1 : tensor<64x64xf32>, tensor<1x1xf32>
+}

@@ -17,9 +17,22 @@
 //       CHECK: %[[GT:.*]] = ingot.transpose %[[G]] [1, 0]
 //       CHECK: ingot.scaled_matmul %[[XT]] by tensor %[[XS]], %[[GT]] transposed by tensor %{{.*}} : (tensor<32x16xf8E4M3FN>, tensor<16x16xf8E5M2>, tensor<f32>, tensor<f32>) -> tensor<32x16xf32>
 //   CHECK-NOT: ingot.reduce_precision
-// The history of magnitudes is a state, as it is on a CPU.
-// DELAYED: ingot.state loss_scale @{{.*}} : tensor<16xf32>
-// DELAYED: ingot.scaled_matmul
+// The history of the magnitudes of all three tensors is a state, as it is on a
+// CPU. Magnitudes of this step are taken by tiles, and tensors with as many tiles
+// are reduced together.
+//       DELAYED: ingot.state loss_scale @"fp8/amax" : tensor<48xf32>
+// DELAYED-LABEL: func.func @train_step
+//       DELAYED: %[[OLD:.*]] = ingot.reshape %{{.*}} : tensor<48xf32> -> tensor<16x3xf32>
+//       DELAYED: %[[AMAX:.*]] = ingot.reduce max %[[OLD]] dims = [0]
+//       DELAYED: ingot.constant dense<[{{.*}}]> : tensor<3xf32>
+//       DELAYED: %[[SCALES:.*]] = ingot.select
+//       DELAYED: %[[INVERSES:.*]] = ingot.div %{{.*}}, %[[SCALES]] : tensor<3xf32>
+//       DELAYED: ingot.slice %[[INVERSES]] starts = [0] limits = [1]
+//   DELAYED-DAG: ingot.reduce max %{{.*}} dims = [1, 3] : (tensor<1x16x1x32xf32>) -> tensor<1x1xf32>
+//   DELAYED-DAG: ingot.reduce max %{{.*}} dims = [1, 3] : (tensor<1x32x1x16xf32>) -> tensor<1x1xf32>
+//       DELAYED: ingot.scaled_matmul
+//       DELAYED: ingot.concat %{{.*}} : (tensor<1x1xf32>, tensor<1x1xf32>, tensor<1x1xf32>) -> tensor<3x1xf32>
+//       DELAYED: ingot.reduce max %{{.*}} dims = [1] : (tensor<3x1xf32>) -> tensor<3xf32>
 module attributes {ingot.target = #ingot.target<"cuda", arch = "sm_90">} {
   ingot.state parameter @w : tensor<32x16xf32> = dense<1.0> : tensor<32x16xf32>
   ingot.state parameter @v : tensor<16x32xf32> = dense<1.0> : tensor<16x32xf32>

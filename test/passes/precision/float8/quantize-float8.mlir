@@ -68,16 +68,18 @@ func.func @sizes(%x: tensor<16x32xbf16>, %w: tensor<32x10xbf16>) -> tensor<16x16
 // -----
 
 // A delayed scale comes from the steps before, and this step's magnitude takes
-// the place of the oldest. Evaluation has scales of its own.
-// DELAYED: ingot.state loss_scale @[[X:.*]] : tensor<4xf32> = dense<0.000000e+00>
+// the place of the oldest. All of them are in one state. Evaluation has scales of
+// its own.
+// DELAYED: ingot.state loss_scale @[[X:.*]] : tensor<12xf32> = dense<0.000000e+00>
 // DELAYED-LABEL: func.func @train_step
-// DELAYED-SAME: %[[OLD:[a-z0-9]+]]: tensor<4xf32> {ingot.state = @[[X]]}
-// DELAYED: %[[NOW:.*]] = ingot.reduce max %{{.*}} dims = [0, 1]
-// DELAYED: %[[FIRST:.*]] = ingot.reshape %[[NOW]]
-// DELAYED: %[[RECENT:.*]] = ingot.slice %[[OLD]] starts = [0] limits = [3]
-// DELAYED: %[[NEW:.*]] = ingot.concat %[[FIRST]], %[[RECENT]]
+// DELAYED-SAME: %[[STATE:[a-z0-9]+]]: tensor<12xf32> {ingot.state = @[[X]]}
+// DELAYED: %[[OLD:.*]] = ingot.reshape %[[STATE]] : tensor<12xf32> -> tensor<4x3xf32>
 // DELAYED: %[[AMAX:.*]] = ingot.reduce max %[[OLD]] dims = [0]
 // DELAYED: ingot.div %{{.*}}, %[[AMAX]]
+// DELAYED: ingot.reduce max %{{.*}} dims = [0, 1] : (tensor<16x32xf32>) -> tensor<f32>
+// DELAYED: %[[RECENT:.*]] = ingot.slice %[[OLD]] starts = [0, 0] limits = [3, 3]
+// DELAYED: ingot.concat %{{.*}}, %[[RECENT]]
+// DELAYED: %[[NEW:.*]] = ingot.reshape %{{.*}} -> tensor<12xf32>
 // DELAYED: return %{{.*}}, %[[NEW]]
 // DELAYED-LABEL: func.func @eval_step
 // DELAYED-NOT: ingot.concat
