@@ -121,11 +121,14 @@ private:
 void DeviceRows::combineGroup(
     SmallVectorImpl<Value> &values,
     llvm::function_ref<SmallVector<Value>(ValueRange, ValueRange)> combine) {
-  for (int64_t distance = kWarp / 2; distance > 0; distance /= 2) {
-    SmallVector<Value> others = llvm::map_to_vector(
-        values, [&](Value value) { return k.shuffleXor(value, distance); });
-    values = combine(values, others);
-  }
+  auto combineWarp = [&] {
+    for (int64_t distance = kWarp / 2; distance > 0; distance /= 2) {
+      SmallVector<Value> others = llvm::map_to_vector(
+          values, [&](Value value) { return k.shuffleXor(value, distance); });
+      values = combine(values, others);
+    }
+  };
+  combineWarp();
   if (group == kWarp)
     return;
   // Each value has separate memory, so that one barrier is enough.
@@ -135,6 +138,11 @@ void DeviceRows::combineGroup(
   k.onlyIf(isZero(e.rem(inBlock, kWarp)),
            [&] { k.storeShared(values, shared, e.div(inBlock, kWarp)); });
   gpu::BarrierOp::create(k.builder, k.loc);
+  // Each warp combines what all have; a lane has that of one.
+  if (warps == kWarp) {
+    values = k.loadShared(shared, e.rem(inBlock, kWarp));
+    return combineWarp();
+  }
   values = k.loadShared(shared, e.index(0));
   for (int64_t warp = 1; warp < warps; ++warp)
     values = combine(values, k.loadShared(shared, e.index(warp)));
