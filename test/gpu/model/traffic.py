@@ -36,7 +36,7 @@ def count_torch(batch, compiled):
         x, y = HALF * batch * side * side * inputs, HALF * batch * out * out * outputs
         weights = inputs * outputs * taps * taps
         parameters += weights + 2 * outputs
-        # Forward, and the gradients of weights and, but for images, of inputs.
+        # Forward, and the gradients of weights and, except for images, of inputs.
         kinds["convolutions"] += (2 if number == 0 else 3) * (x + y + HALF * weights)
         # Forward: statistics, then the normalization reads and writes; the sum of a block reads another tensor.
         # Backward: sums over the gradient and the input, which are read again with them.
