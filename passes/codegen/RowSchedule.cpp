@@ -12,22 +12,25 @@ using namespace ingot::codegen;
 /// than recomputed from the row.
 static constexpr int64_t kWorthKeeping = 8;
 
-static SmallVector<Operation *> opsOf(exec::KernelOp kernel) {
+/// The threads that share a longer row may be those of several warps, which
+/// wait for each other at the end of a reduction; lanes of a warp do not.
+static constexpr int64_t kLeastBarrier = 1024;
+
+static SmallVector<Operation *> opsOf(Block &body) {
   return llvm::to_vector_of<Operation *>(
-      llvm::make_pointer_range(kernel.getBody().front().without_terminator()));
+      llvm::make_pointer_range(body.without_terminator()));
 }
 
-static SmallVector<Value> resultsOf(exec::KernelOp kernel) {
-  return llvm::to_vector(
-      kernel.getBody().front().getTerminator()->getOperands());
+static SmallVector<Value> resultsOf(Block &body) {
+  return llvm::to_vector(body.getTerminator()->getOperands());
 }
 
 namespace {
 /// Determines the phase of every value.
 class Scheduler {
 public:
-  Scheduler(exec::KernelOp kernel, RowSchedule &schedule)
-      : ops(opsOf(kernel)), results(resultsOf(kernel)), schedule(schedule) {}
+  Scheduler(Block &body, RowSchedule &schedule)
+      : ops(opsOf(body)), results(resultsOf(body)), schedule(schedule) {}
 
   void run() {
     for (Operation *op : ops)
@@ -106,10 +109,57 @@ private:
 };
 } // namespace
 
-RowSchedule::RowSchedule(exec::KernelOp kernel)
-    : space(*RowSpace::of(opsOf(kernel))),
-      reads(space, opsOf(kernel), resultsOf(kernel)) {
-  Scheduler(kernel, *this).run();
+RowSchedule::RowSchedule(Block &body)
+    : space(*RowSpace::of(opsOf(body))),
+      reads(space, opsOf(body), resultsOf(body)) {
+  Scheduler(body, *this).run();
+}
+
+bool RowSchedule::mayOverwrite(Block &body, unsigned argument,
+                               unsigned result) const {
+  BlockArgument whole = body.getArgument(argument);
+  SmallVector<Value> results = resultsOf(body);
+  if (space.hasElementPerRow(whole) || space.hasElementPerRow(results[result]))
+    return false;
+  unsigned written = 0;
+  while (written < phases.size() &&
+         !llvm::is_contained(phases[written].stored, result))
+    ++written;
+  // What is known before the pass of a phase, or beside it, is not computed
+  // again.
+  llvm::DenseSet<Value> known;
+  bool may = true;
+  auto visit = [&](Value root, unsigned phase) {
+    SmallVector<std::pair<Value, unsigned>> work = {{root, true}};
+    llvm::DenseSet<std::pair<Value, unsigned>> seen;
+    while (!work.empty()) {
+      auto [value, isAligned] = work.pop_back_val();
+      if (known.contains(value) || !seen.insert({value, isAligned}).second)
+        continue;
+      if (value == whole)
+        may &= isAligned ? phase <= written
+                         : phase < written && space.length > kLeastBarrier;
+      Operation *op = value.getDefiningOp();
+      if (!op)
+        continue;
+      for (OpOperand &read : op->getOpOperands())
+        work.push_back({read.get(), isAligned && reads.readsAligned(op, read)});
+    }
+  };
+  for (auto [number, phase] : llvm::enumerate(phases)) {
+    for (Value value : phase.perRow) {
+      visit(value, number);
+      if (reads.isAligned(value))
+        known.insert(value);
+    }
+    for (Reduction reduction : phase.reductions) {
+      visit(reduction->getOperand(0), number);
+      known.insert_range(reduction->getResults());
+    }
+    for (unsigned stored : phase.stored)
+      visit(results[stored], number);
+  }
+  return may;
 }
 
 SmallVector<Value> codegen::indexInRow(const ScalarEmitter &e,

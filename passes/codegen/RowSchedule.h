@@ -42,7 +42,15 @@ llvm::SmallVector<mlir::Value> indexInRow(const ScalarEmitter &e,
                                           mlir::Value column);
 
 struct RowSchedule {
-  explicit RowSchedule(exec::KernelOp kernel);
+  /// `body` is that of a kernel, or of the fusion that becomes one.
+  explicit RowSchedule(mlir::Block &body);
+
+  /// Returns whether a result may be written over an argument of as many
+  /// elements: no pass reads an element of the argument after it is written, if
+  /// each pass reads before it writes and all threads of a long row wait for
+  /// each other at the end of a reduction.
+  bool mayOverwrite(mlir::Block &body, unsigned argument,
+                    unsigned result) const;
 
   RowSpace space;
   llvm::SmallVector<RowPhase> phases;

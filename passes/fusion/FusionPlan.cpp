@@ -2,7 +2,6 @@
 
 #include "passes/fusion/FusionPlan.h"
 
-#include "dialects/ingot/analysis/RowSpace.h"
 #include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/support/Remarks.h"
 #include "mlir/IR/Matchers.h"
@@ -21,6 +20,7 @@ FusionPlan::FusionPlan(Block &block, const Shards &shards,
     if (limits.library && !limits.forcesKernels)
       chooseLibraryEpilogues();
     storeColumns();
+    storeChosen();
     storeDeep();
     storeShared();
   }
@@ -384,40 +384,6 @@ bool FusionPlan::readsPointwise(const FusionNode &reader,
   return true;
 }
 
-/// Returns true if two nodes form a row kernel that is profitable.
-bool FusionPlan::formRows(const FusionNode &a, const FusionNode &b,
-                          bool reads) const {
-  // With fewer rows some cores would be idle, and shorter rows do not fill
-  // vectors.
-  constexpr int64_t minRows = 16, minLength = 16;
-  auto isSharded = [&](Operation *root) {
-    return shards.lookup(root->getResult(0)) != nullptr;
-  };
-  if (!limits.rows || llvm::any_of(a.roots, isSharded) ||
-      llvm::any_of(b.roots, isSharded))
-    return false;
-  llvm::SetVector<Operation *> ops;
-  ops.insert_range(a.ops);
-  ops.insert_range(b.ops);
-  std::optional<RowSpace> space = RowSpace::of(ops.getArrayRef());
-  if (!space || space->rows < minRows || space->length < minLength)
-    return false;
-  bool sharesRow = llvm::any_of(a.inputs, [&](Value input) {
-    return b.inputs.contains(input) &&
-           tensorType(input).getNumElements() == space->rows * space->length;
-  });
-  if (!reads && !sharesRow)
-    return false;
-  SmallVector<Operation *> sorted = ops.takeVector();
-  llvm::sort(sorted, [&](Operation *x, Operation *y) {
-    return position.lookup(x) < position.lookup(y);
-  });
-  SmallVector<Value> results;
-  for (Operation *root : llvm::concat<Operation *const>(a.roots, b.roots))
-    llvm::append_range(results, root->getResults());
-  return !RowReads(*space, sorted, results).getConflict();
-}
-
 /// Returns whether two nodes are kernels that stay within the limits as one.
 bool FusionPlan::canMerge(const FusionNode &a, const FusionNode &b) const {
   auto isMergeable = [](const FusionNode &node) {
@@ -458,7 +424,7 @@ std::optional<FusionKind> FusionPlan::mergedKind(unsigned earlier,
                 llvm::none_of(b.roots, looped) &&
                 (!reads || readsPointwise(b, a));
   if (sameSpace && a.kind == FusionKind::Reduction)
-    sameSpace = !reads;
+    sameSpace = !reads && !separatesRows(earlier, later);
   if (!sameSpace && !formRows(a, b, reads))
     return std::nullopt;
   if (areApart(earlier, later))

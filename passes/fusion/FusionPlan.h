@@ -83,6 +83,7 @@ private:
   bool isWithin(mlir::Operation *op) const;
   void storeShared();
   void storeColumns();
+  void storeChosen();
   void store(mlir::Operation *op);
   void storeThroughViews(mlir::Operation *op);
   void createNodes();
@@ -95,6 +96,7 @@ private:
   void mergeNodes();
   std::optional<FusionKind> mergedKind(unsigned earlier, unsigned later) const;
   bool formRows(const FusionNode &a, const FusionNode &b, bool reads) const;
+  bool separatesRows(unsigned earlier, unsigned later) const;
   void absorb(unsigned earlier, unsigned later, FusionKind kind);
   void formEpilogues();
   void formMatmulKernels();

@@ -6,6 +6,7 @@
 #include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/collective/BucketLayout.h"
 #include "dialects/ingot/support/Views.h"
+#include "passes/codegen/RowSchedule.h"
 #include "passes/schedule/LibraryCalls.h"
 #include "passes/schedule/streams/SideRegions.h"
 #include "runtime/abi/Abi.h"
@@ -155,7 +156,7 @@ static bool haveSameElements(Value a, Value b) {
 }
 
 /// The results that may reuse the memory of an operand whose lifetime ends.
-void StepGraph::findInPlace(Node &node) const {
+void StepGraph::findInPlace(Node &node, bool overwritesRows) const {
   // The memory that carries a value is that of the result.
   if (auto loop = dyn_cast<RepeatOp>(node.op))
     for (auto [operand, result] :
@@ -171,6 +172,15 @@ void StepGraph::findInPlace(Node &node) const {
   auto fusion = dyn_cast<FusionOp>(node.op);
   if (!fusion)
     return;
+  std::optional<codegen::RowSchedule> rows;
+  auto mayOverwrite = [&](unsigned operand, unsigned result) {
+    if (fusion.getKind() != FusionKind::Row || !overwritesRows)
+      return isReadPointwise(fusion, operand, result);
+    Block &body = fusion.getBody().front();
+    if (!rows)
+      rows.emplace(body);
+    return rows->mayOverwrite(body, operand, result);
+  };
   for (OpOperand &operand : fusion->getOpOperands()) {
     std::optional<unsigned> from = getBuffer(operand.get());
     unsigned number = operand.getOperandNumber();
@@ -186,7 +196,7 @@ void StepGraph::findInPlace(Node &node) const {
       if (std::optional<unsigned> to = getBuffer(result);
           to && buffers[*to].bucket < 0 &&
           haveSameElements(result, operand.get()) &&
-          isReadPointwise(fusion, number, result.getResultNumber()))
+          mayOverwrite(number, result.getResultNumber()))
         node.inPlace.push_back({*to, *from});
   }
 }
@@ -253,7 +263,7 @@ void StepGraph::addNodes(const Target &target) {
   for (unsigned i = 0; i < nodes.size(); ++i)
     findParts(i);
   for (Node &node : nodes)
-    findInPlace(node);
+    findInPlace(node, target.overwritesRows());
 }
 
 /// Returns whether the copy of a result to its state belongs to several that

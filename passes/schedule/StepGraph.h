@@ -162,7 +162,7 @@ private:
   void addStateOrder();
   bool isCopiedFirst(mlir::OpOperand &result) const;
   bool isInCircle(unsigned index) const;
-  void findInPlace(Node &node) const;
+  void findInPlace(Node &node, bool overwritesRows) const;
   bool isLastReader(unsigned node, unsigned buffer, llvm::ArrayRef<int64_t> at,
                     const NodeTimes &times) const;
   void findParts(unsigned index);

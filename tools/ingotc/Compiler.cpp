@@ -364,7 +364,8 @@ int Compiler::printGpuPlan() {
     return status;
   if (!runPasses([&](OpPassManager &m) { target.addDevicePipeline(m); }))
     return exitCode();
-  llvm::outs() << describeGpuPlan(*model.module, options.gpu);
+  llvm::outs() << describeGpuPlan(*model.module, options.gpu,
+                                  !options.nondeterministic);
   return 0;
 }
 

@@ -279,6 +279,11 @@ static CLI::Option *addPlanning(CLI::App &app, CompilerOptions &options,
       ->type_name("GPU")
       ->excludes("--machine", "--plan", "--output", "--emit")
       ->group(group);
+  app.add_flag("--nondeterministic", options.nondeterministic,
+               "predict the step of a trainer that is run with "
+               "--nondeterministic: attention's gradients sum in any order")
+      ->needs("--plan-gpu")
+      ->group(group);
   return app
       .add_option("--fit", fit,
                   "find and print the largest batch whose planned memory fits; "

@@ -52,6 +52,8 @@ struct CompilerOptions {
   std::optional<Cluster> plan;
   /// The GPU of --plan-gpu, by name or file.
   std::string gpu;
+  /// Whether it is that of a trainer with --nondeterministic.
+  bool nondeterministic = false;
   /// onnx, mlir, exec, ptx, llvm, obj, exe.
   std::string emit = "exe";
   /// Find the largest batch that takes no more.

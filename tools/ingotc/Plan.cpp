@@ -193,8 +193,9 @@ std::string ingot::describePlans(ModuleOp module, const Cluster &cluster) {
   return text;
 }
 
-std::string ingot::describeGpuPlan(ModuleOp module, StringRef gpu) {
-  auto timeline = gpu_model::predictStep(module);
+std::string ingot::describeGpuPlan(ModuleOp module, StringRef gpu,
+                                   bool isOrdered) {
+  auto timeline = gpu_model::predictStep(module, isOrdered);
   if (!timeline)
     throw runtime::usageError("--plan-gpu", "the model has no training step",
                               "give it a loss");

@@ -36,8 +36,10 @@ RankPlan planRanks(mlir::ModuleOp module, const Cluster &cluster,
 std::string describePlans(mlir::ModuleOp module, const Cluster &cluster);
 
 /// Returns the predicted timeline of the training step as text, for a module
-/// whose kernels are device functions. Throws if there is no such step.
-std::string describeGpuPlan(mlir::ModuleOp module, llvm::StringRef gpu);
+/// whose kernels are device functions. `isOrdered` is as for predictStep().
+/// Throws if there is no such step.
+std::string describeGpuPlan(mlir::ModuleOp module, llvm::StringRef gpu,
+                            bool isOrdered);
 
 } // namespace ingot
 

@@ -58,8 +58,6 @@ bool RowSpace::hasElementPerRow(Value tensor) const {
   return tensorType(tensor).getNumElements() == rows;
 }
 
-/// Returns true if an op that is computed at the current row and element reads
-/// an operand at the same position.
 bool RowReads::readsAligned(Operation *op, OpOperand &operand) const {
   ArrayRef<int64_t> from = tensorType(operand.get()).getShape();
   ArrayRef<int64_t> to = tensorType(op->getResult(0)).getShape();

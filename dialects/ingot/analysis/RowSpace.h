@@ -61,9 +61,11 @@ public:
     return aligned.contains(value) && !elsewhere.contains(value);
   }
 
-private:
+  /// Returns true if an op that is computed at the current row and element
+  /// reads an operand at the same position.
   bool readsAligned(mlir::Operation *op, mlir::OpOperand &operand) const;
 
+private:
   RowSpace space;
   llvm::DenseSet<mlir::Value> aligned, elsewhere;
   mlir::Operation *conflict = nullptr;

@@ -282,7 +282,7 @@ NodeTime GpuModel::getAttention(const Attention &attention,
 // Kernels and exchanges
 //===----------------------------------------------------------------------===//
 
-NodeTime GpuModel::getKernel(const KernelWork &work, Traffic traffic) const {
+double GpuModel::countResident(const KernelWork &work) {
   // The threads of a multiprocessor that registers leave room for, and its
   // shared memory.
   constexpr double threads = 1024, shared = 200e3;
@@ -290,6 +290,16 @@ NodeTime GpuModel::getKernel(const KernelWork &work, Traffic traffic) const {
   if (work.sharedBytes > 0)
     resident = std::max(
         1.0, std::min(resident, std::floor(shared / work.sharedBytes)));
+  return resident;
+}
+
+double GpuModel::getShareInFlight(const KernelWork &work) const {
+  return std::min(1.0,
+                  countResident(work) * machine.multiprocessors / work.blocks);
+}
+
+NodeTime GpuModel::getKernel(const KernelWork &work, Traffic traffic) const {
+  double resident = countResident(work);
   double waves = divideUp(work.blocks, resident * machine.multiprocessors);
   // A few multiprocessors, or few threads on each, do not reach the rate.
   double all = work.blocks * work.threadsPerBlock;

@@ -85,6 +85,8 @@ public:
                           Traffic traffic) const;
   NodeTime getAttention(const Attention &attention, Traffic traffic) const;
   NodeTime getKernel(const KernelWork &work, Traffic traffic) const;
+  /// Returns the share of a kernel's blocks that run at the same time.
+  double getShareInFlight(const KernelWork &work) const;
   /// Returns the time of an exchange of `bytes` with other ranks.
   NodeTime getExchange(double bytes) const;
   /// Returns how fast two nodes run at the same time, as a share of the speed
@@ -94,6 +96,8 @@ public:
   double getPeak(int32_t type, bool isTf32) const;
 
 private:
+  /// Returns how many blocks of a kernel a multiprocessor runs at once.
+  static double countResident(const KernelWork &work);
   /// The time of multiprocessors until the last one is done, and on average.
   struct ComputeTime {
     double seconds = 0, busy = 0;

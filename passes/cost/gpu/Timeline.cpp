@@ -23,8 +23,8 @@ namespace {
 /// Plays the calls of steps in order.
 class Player {
 public:
-  explicit Player(const Machine &machine)
-      : model(machine), cache(machine.cacheBytes) {}
+  Player(const Machine &machine, bool isOrdered)
+      : model(machine), cache(machine.cacheBytes), isOrdered(isOrdered) {}
 
   void play(exec::StepOp step) {
     exec::forEachCall(step, [&](exec::AbiCall call, int64_t times) {
@@ -77,7 +77,10 @@ private:
   NodeTime multiplyTiles(exec::MatmulGridOp product, Traffic &traffic);
   /// Returns what a call moves that reads and writes its buffers once.
   Traffic moveAll(exec::AbiCall call);
-  void addRead(Value buffer, double passes, Traffic &traffic);
+  /// Adds what a call reads of a buffer; `reach` is the bytes that are read and
+  /// written before the same ones are read again.
+  void addRead(Value buffer, double passes, Traffic &traffic,
+               double reach = std::numeric_limits<double>::max());
   void addWrite(Value buffer, Traffic &traffic);
   Node &add(exec::AbiCall call);
   void simulate();
@@ -99,6 +102,7 @@ private:
   SymbolTableCollection tables;
   GpuModel model;
   CacheModel cache;
+  bool isOrdered;
   Timeline timeline;
   /// The work of functions that were counted.
   DenseMap<Operation *, FunctionWork> counted;
@@ -122,16 +126,19 @@ Player::Place Player::findPlace(Value buffer) {
   return {begin, begin + static_cast<int64_t>(bytes), bytes};
 }
 
-void Player::addRead(Value buffer, double passes, Traffic &traffic) {
+void Player::addRead(Value buffer, double passes, Traffic &traffic,
+                     double reach) {
   Place place = findPlace(buffer);
   double first = std::min(1.0, passes) * place.bytes;
   double hits = cache.countHits(place.begin, place.end);
   double inCache = place.bytes > 0 ? hits / place.bytes : 0;
   traffic.cache += passes * place.bytes;
   traffic.memory += first * (1 - inCache);
-  // Blocks come back to what they read when others have read as much.
   double again = std::max(0.0, passes - 1) * place.bytes;
-  if (place.bytes > model.getMachine().cacheBytes)
+  // Half of the cache is left for what other blocks read further ahead.
+  constexpr double kept = 0.5;
+  double room = model.getMachine().cacheBytes;
+  if (place.bytes > room && reach > kept * room)
     traffic.memory += again;
   cache.use(place.begin, place.end);
 }
@@ -178,19 +185,29 @@ NodeTime Player::launch(exec::LaunchGridOp call, Traffic &traffic) {
     work = countWork(function, static_cast<int64_t>(call.getGrid()),
                      static_cast<int64_t>(call.getBlock()),
                      static_cast<int64_t>(call.getShared()));
+  // Each block comes back to its own part when the blocks that run at the same
+  // time have read theirs.
+  double all = 0;
+  llvm::SmallDenseSet<int64_t> places;
+  for (ValueRange buffers : {call.getInputs(), call.getOutputs()})
+    for (Value buffer : buffers)
+      if (Place place = findPlace(buffer); places.insert(place.begin).second)
+        all += place.bytes;
+  double reach = all * model.getShareInFlight(work.kernel);
   for (auto [number, buffer] : llvm::enumerate(call.getInputs()))
-    addRead(buffer, work.passes[number], traffic);
+    addRead(buffer, work.passes[number], traffic, reach);
   for (auto [number, buffer] : llvm::enumerate(call.getOutputs())) {
     // An input in the same memory is read through the output.
     if (double passes = work.passes[call.getInputs().size() + number];
         passes > 0)
-      addRead(buffer, passes, traffic);
+      addRead(buffer, passes, traffic, reach);
     addWrite(buffer, traffic);
   }
   return model.getKernel(work.kernel, traffic);
 }
 
-static Attention describe(const ingot_attention_desc &desc, bool isGradient) {
+static Attention describe(const ingot_attention_desc &desc, bool isGradient,
+                          bool isOrdered) {
   Attention attention;
   attention.batch = static_cast<double>(desc.batch);
   attention.heads = static_cast<double>(desc.heads);
@@ -200,8 +217,7 @@ static Attention describe(const ingot_attention_desc &desc, bool isGradient) {
   attention.valueSize = static_cast<double>(desc.value_size);
   attention.isCausal = desc.right == 0;
   attention.isGradient = isGradient;
-  // Trainers sum in a fixed order unless they are told otherwise when they run.
-  attention.isOrdered = isGradient;
+  attention.isOrdered = isGradient && isOrdered;
   attention.type = desc.type;
   return attention;
 }
@@ -245,8 +261,8 @@ NodeTime Player::getTime(exec::AbiCall call, Traffic &traffic) {
               std::max(timeline.peak,
                        model.getPeak(desc.type, desc.math == INGOT_MATH_TF32));
         } else {
-          time = model.getAttention(describe(desc, entry.ends_with("_grad")),
-                                    traffic);
+          time = model.getAttention(
+              describe(desc, entry.ends_with("_grad"), isOrdered), traffic);
         }
       });
   if (auto product =
@@ -403,7 +419,8 @@ void Player::simulate() {
   timeline.seconds = std::max(now, linkFree);
 }
 
-std::optional<Timeline> gpu_model::predictStep(ModuleOp module) {
+std::optional<Timeline> gpu_model::predictStep(ModuleOp module,
+                                               bool isOrdered) {
   std::unique_ptr<const Target> target = Target::of(module);
   exec::StepOp step, micro;
   for (auto function : module.getOps<exec::StepOp>()) {
@@ -416,7 +433,7 @@ std::optional<Timeline> gpu_model::predictStep(ModuleOp module) {
     return std::nullopt;
   auto count = module->getAttrOfType<IntegerAttr>(kGradAccumulationAttr);
   int64_t parts = count ? count.getInt() : 1;
-  Player player(target->getMachine());
+  Player player(target->getMachine(), isOrdered);
   for (int64_t i = 1; micro && i < parts; ++i)
     player.play(micro);
   player.play(step);

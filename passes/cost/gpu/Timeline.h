@@ -34,7 +34,9 @@ struct Timeline {
 
 /// Predicts the training step of a module whose kernels are GPU functions; of
 /// all micro-batches of it. Nothing if the module has no training step.
-std::optional<Timeline> predictStep(mlir::ModuleOp module);
+/// `isOrdered`: attention's gradients sum in a fixed order, as they do in
+/// trainers without --nondeterministic.
+std::optional<Timeline> predictStep(mlir::ModuleOp module, bool isOrdered);
 
 /// Returns the timeline as text: a line for each node, then sums by kind and
 /// the figures of the step.

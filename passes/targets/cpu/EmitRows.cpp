@@ -25,7 +25,7 @@ constexpr int64_t kKeptBytes = 256 << 10;
 class RowEmitter : KernelFunction {
 public:
   explicit RowEmitter(exec::KernelOp kernel)
-      : KernelFunction(kernel), schedule(kernel) {}
+      : KernelFunction(kernel), schedule(body) {}
 
   Extent run();
 

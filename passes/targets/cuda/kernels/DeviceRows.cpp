@@ -8,9 +8,11 @@
 // so that rows of up to 16,384 elements are read once. Threads beyond the end
 // of a row compute their first elements again and ignore the results.
 //
-// Longer rows are read in each pass. The largest element and the sum of the
-// exponentials of the differences from it, as in softmax, then take one pass:
-// a sum is scaled whenever a larger element appears.
+// Longer rows are read in each pass, by blocks of 1,024 threads: the rows of
+// all blocks that run at the same time fit in the L2 cache, where later passes
+// find them. The largest element and the sum of the exponentials of the
+// differences from it, as in softmax, then take one pass: a sum is scaled
+// whenever a larger element appears.
 //===----------------------------------------------------------------------===//
 
 #include "dialects/ingot/builders/Builders.h"
@@ -45,6 +47,8 @@ private:
   /// The maximum number of threads that share a row in registers: each may
   /// have 128.
   static constexpr int64_t kMaxGroup = 512;
+  /// The threads that share a longer row.
+  static constexpr int64_t kLongGroup = 1024;
   /// The iterations of a pass over a long row whose loads are in flight.
   static constexpr int64_t kInFlight = 2;
 
@@ -117,11 +121,14 @@ private:
 void DeviceRows::combineGroup(
     SmallVectorImpl<Value> &values,
     llvm::function_ref<SmallVector<Value>(ValueRange, ValueRange)> combine) {
-  for (int64_t distance = kWarp / 2; distance > 0; distance /= 2) {
-    SmallVector<Value> others = llvm::map_to_vector(
-        values, [&](Value value) { return k.shuffleXor(value, distance); });
-    values = combine(values, others);
-  }
+  auto combineWarp = [&] {
+    for (int64_t distance = kWarp / 2; distance > 0; distance /= 2) {
+      SmallVector<Value> others = llvm::map_to_vector(
+          values, [&](Value value) { return k.shuffleXor(value, distance); });
+      values = combine(values, others);
+    }
+  };
+  combineWarp();
   if (group == kWarp)
     return;
   // Each value has separate memory, so that one barrier is enough.
@@ -131,6 +138,11 @@ void DeviceRows::combineGroup(
   k.onlyIf(isZero(e.rem(inBlock, kWarp)),
            [&] { k.storeShared(values, shared, e.div(inBlock, kWarp)); });
   gpu::BarrierOp::create(k.builder, k.loc);
+  // Each warp combines what all have; a lane has that of one.
+  if (warps == kWarp) {
+    values = k.loadShared(shared, e.rem(inBlock, kWarp));
+    return combineWarp();
+  }
   values = k.loadShared(shared, e.index(0));
   for (int64_t warp = 1; warp < warps; ++warp)
     values = combine(values, k.loadShared(shared, e.index(warp)));
@@ -361,7 +373,7 @@ void DeviceRows::chooseShape(TypeRange buffers) {
   isUnrolled = length >= group * lanes &&
                llvm::divideCeil(length, group * lanes) * lanes <= kMaxUnrolled;
   if (!isUnrolled && group != kWarp)
-    group = kBlock;
+    group = kLongGroup;
 }
 
 DeviceLaunch DeviceRows::run() {
@@ -415,7 +427,7 @@ DeviceLaunch DeviceRows::run() {
 }
 
 DeviceKernel DeviceKernelBuilder::emitRows() {
-  RowSchedule schedule(kernel);
+  RowSchedule schedule(body);
   SmallVector<Type> read = inputTypes(), written = resultTypes(), all(read);
   llvm::append_range(all, written);
   createFunction("", read, written, /*hasAliases=*/true);

@@ -44,6 +44,19 @@ def timelines(ingot):
     check(plan(ingot, "cnn", slow, "--precision", "bf16")[1] > 0.9 * len(nodes), "launches take no time")
 
 
+@case("cuda plans for GPUs are those of sums in any order where asked")
+def nondeterministic(ingot):
+    example = ROOT / "docs/examples/bytes/bytes.onnx"
+    command = ingot.ingotc(example, "--loss", "cross-entropy", "--batch", "64", "--precision", "bf16")
+    seconds = {}
+    for flags in [], ["--nondeterministic"]:
+        text = ingot.succeed([*command, "--target", "cuda", "--plan-gpu", "h100", *flags]).out
+        times = re.findall(r"([\d.]+) [ +] attention ", text)
+        seconds[len(flags)] = sum(map(float, times))
+    check(seconds[1] < seconds[0], f"{seconds} us of attention")
+    ingot.check_error([*command, "--nondeterministic", "-o", ingot.path("t")], 2, "--nondeterministic")
+
+
 @case("cuda plans for GPUs refuse what they cannot predict")
 def refusals(ingot):
     mlp = golden("mlp")

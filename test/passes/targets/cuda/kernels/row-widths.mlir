@@ -3,7 +3,7 @@
 // Tests that rows of 1,280 elements are read once: 64 threads hold a row, five times four elements each.
 // CHECK: exec.launch_grid @device::@w1280 blocks 512 of 64
 // CHECK: exec.launch_grid @device::@w1600 blocks 512 of 64
-// CHECK: exec.launch_grid @device::@w50304 blocks 512 of 256
+// CHECK: exec.launch_grid @device::@w50304 blocks 512 of 1024
 // CHECK-LABEL: gpu.func @w1280(
 // CHECK-SAME: %[[X:.*]]: memref<655360xf32> {{.*}}, %{{.*}}: memref<655360xf32>
 // CHECK-SAME: known_block_size = array<i32: 64, 1, 1>
