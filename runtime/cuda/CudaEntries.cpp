@@ -123,12 +123,7 @@ static void convolve(ingot_context *context, const ingot_conv_desc *desc,
                        desc->out_channels * sizeof(float));
       return;
     }
-    // Failures keep their hints.
-    try {
-      device.getDnn().convolve(*desc, result, tensors, scratch);
-    } catch (const Error &error) {
-      context->fail(error);
-    }
+    device.getDnn().convolve(*desc, result, tensors, scratch);
   });
 }
 

@@ -220,14 +220,13 @@ Dnn::Algorithm Dnn::findFirst(const Plan &plan,
   if (algorithms.empty())
     throw failure("cuDNN",
                   std::string("no algorithm computes this convolution ") +
-                      (isFused ? "with its normalizations, " : "") +
+                      (isFused ? "with its normalizations (--conv-fusion off "
+                                 "compiles without), "
+                               : "") +
                       "in its precision and with the same bits in every run, "
                       "within " +
                       std::to_string(desc.scratch_bytes) + " bytes",
-                  isFused ? "install a later cuDNN, or compile with "
-                            "--conv-fusion off"
-                          : "install a later cuDNN, or compile with --target "
-                            "cpu");
+                  "install a later cuDNN, or compile with --target cpu");
   return std::move(algorithms.front());
 }
 
