@@ -24,7 +24,7 @@ static void addLegalization(OpPassManager &manager,
                             const Target &target, LegalizationPoint point) {
   if (options.level > 0)
     target.addLegalization(manager.nest<func::FuncOp>(), point,
-                           {options.keepFp32});
+                           {options.keepFp32, options.convFusion != "off"});
 }
 
 void ingot::buildTargetPipeline(OpPassManager &manager,

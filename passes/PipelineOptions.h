@@ -155,6 +155,12 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
       "there are some, or auto, by the one that the model predicts to be "
       "faster",
       "auto", oneOf(kMatmulKernels)};
+  Setting<std::string> convFusion{
+      *this, "conv-fusion",
+      "batch normalization around convolutions on a GPU in fp16: in the "
+      "library's convolutions where it has such ones (auto), or in kernels "
+      "(off)",
+      "auto", oneOf(kConvFusions)};
 
   /// The module holds a module for each combination of sizes of dimensions, as
   /// the importer makes them.

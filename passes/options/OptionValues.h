@@ -30,6 +30,9 @@ inline constexpr llvm::StringLiteral kOptimizerPrecisions[] = {"fp32", "bf16"};
 inline constexpr llvm::StringLiteral kMatmulKernels[] = {"auto", "library",
                                                          "own"};
 
+/// Where batch normalization around convolutions on GPUs is computed.
+inline constexpr llvm::StringLiteral kConvFusions[] = {"auto", "off"};
+
 /// `a, b or c`.
 std::string joinChoices(llvm::ArrayRef<llvm::StringLiteral> choices);
 

@@ -322,6 +322,24 @@ def ConvFilterGrad : Entry<"ingot_conv_filter_grad", ConvDesc, "convolution", [
   let description = "The gradient of conv with respect to its filter.";
 }
 
+def ConvStatistics : Entry<"ingot_conv_statistics", ConvDesc, "convolution", [
+    ConvIn<"input">, ConvFilter<"filter">, OptionalIn<"scale", "type", ["in_channels"]>,
+    OptionalIn<"shift", "type", ["in_channels"]>, Out<"output", "type", ["batch", "out_channels", "out"]>,
+    Out<"sums", "f32", ["out_channels"]>, Out<"squares", "f32", ["out_channels"]>, Scratch]> {
+  let description = [{
+    output = conv(input, filter), or conv(max(input scale + shift, 0), filter), where scale and shift are those of each
+    channel; with the sums of each channel of the output, and of its squares. For element types, layouts and windows
+    for which the library fuses this (passes/targets/cuda/convolutions/LibraryFusion.h).
+  }];
+  let targets = ["cuda"];
+}
+def ConvScaledFilterGrad : Entry<"ingot_conv_scaled_filter_grad", ConvDesc, "convolution", [
+    ConvOut<"output_grad">, ConvIn<"input">, In<"scale", "type", ["in_channels"]>, In<"shift", "type", ["in_channels"]>,
+    Out<"filter_grad", "type", ["out_channels", "in_channels/groups", "kernel"]>, Scratch]> {
+  let description = "The gradient of such a conv, of max(input scale + shift, 0), with respect to its filter.";
+  let targets = ["cuda"];
+}
+
 //===----------------------------------------------------------------------===//
 // Attention
 //===----------------------------------------------------------------------===//

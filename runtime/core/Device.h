@@ -76,11 +76,19 @@ public:
   /// Allocates the block for the rank's shards of states and the payloads of
   /// all ranks, filled with zeros. Called once. Throws failure.
   virtual char *allocateShards(int64_t bytes) = 0;
+  /// What `tune` measures.
+  struct Tuning {
+    /// The file that keeps choices; the user's cache if it is empty.
+    std::string path;
+    /// How long algorithms of libraries are measured.
+    double seconds = 0;
+    /// Whether steps are spent on kernels as well.
+    bool triesKernels = false;
+  };
   /// Measures alternatives in the first runs of functions, and keeps the
-  /// fastest choices in the file at `path`, or in the user's cache if it is
-  /// empty. Called before the first run. Returns false if there is nothing to
-  /// choose.
-  virtual bool tune(const std::string &) { return false; }
+  /// fastest choices. Called before the first run. Returns false if there is
+  /// nothing to choose.
+  virtual bool tune(const Tuning &) { return false; }
   /// Lets libraries take faster algorithms whose sums vary in the last bits
   /// from run to run. Called before the first run. Returns false if there are
   /// none.
@@ -136,10 +144,10 @@ bool canRun(const Manifest &manifest);
 /// Prepares the process. Called first, with the arguments of the program.
 void prepareProcess(char *const *argv);
 
-/// Opens the device: checks that the machine has what the module was compiled
-/// for, and allocates the blocks. Throws failure.
+/// Opens the device of one of `ranks` ranks: checks that the machine has what
+/// the module was compiled for, and allocates the blocks. Throws failure.
 std::unique_ptr<Device> openDevice(const ingot_module_t &module,
-                                   const Manifest &manifest);
+                                   const Manifest &manifest, int64_t ranks = 1);
 
 } // namespace ingot::runtime
 

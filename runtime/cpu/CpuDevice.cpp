@@ -77,7 +77,8 @@ bool ingot::runtime::canRun(const Manifest &manifest) {
 void ingot::runtime::prepareProcess(char *const *argv) { limitSpinning(argv); }
 
 std::unique_ptr<Device> ingot::runtime::openDevice(const ingot_module_t &,
-                                                   const Manifest &manifest) {
+                                                   const Manifest &manifest,
+                                                   int64_t) {
   if (manifest.targetKind != "cpu")
     throw failure("target",
                   "compiled for '" + manifest.targetKind +

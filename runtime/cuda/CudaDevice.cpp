@@ -43,12 +43,15 @@ static bool isBoundToOneGpu() {
   return visible && *visible && !std::strchr(visible, ',');
 }
 
-CudaDevice::CudaDevice(const ingot_module_t &module, const Manifest &manifest)
+CudaDevice::CudaDevice(const ingot_module_t &module, const Manifest &manifest,
+                       int64_t ranks)
     : module(module), manifest(manifest) {
   openGpu();
   loadCode(module);
-  state = allocateZeros(manifest.stateBytes);
-  arena = allocateZeros(manifest.arenaBytes);
+  if (ranks > 1)
+    exchanged = std::make_unique<NcclMemory>();
+  state = allocateExchanged(manifest.stateBytes);
+  arena = allocateExchanged(manifest.arenaBytes);
   if (manifest.stagingBytes != 0)
     staging = allocateZeros(manifest.stagingBytes);
   const char *setting = std::getenv("INGOT_CUDA_GRAPH");
@@ -77,7 +80,8 @@ CudaDevice::~CudaDevice() {
   for (void *block : hostBlocks)
     (void)driver.cuMemFreeHost(block);
   for (CUdeviceptr block : {shards, staging, arena, state})
-    if (block)
+    if (block &&
+        !(exchanged && exchanged->free(reinterpret_cast<void *>(block))))
       (void)driver.cuMemFree(block);
   if (code)
     (void)driver.cuModuleUnload(code);
@@ -157,11 +161,30 @@ CUdeviceptr CudaDevice::allocateZeros(int64_t bytes) {
                   "compile with a smaller --batch or --memory-budget, or "
                   "free memory of the GPU");
   driver.check(result, "allocating memory of the GPU");
+  clearBlock(block, bytes);
+  return block;
+}
+
+CUdeviceptr CudaDevice::allocateExchanged(int64_t bytes) {
+  bytes = std::max<int64_t>(bytes, INGOT_ALIGNMENT);
+  if (!exchanged)
+    return allocateZeros(bytes);
+  auto block = reinterpret_cast<CUdeviceptr>(exchanged->allocate(bytes));
+  if (block) {
+    clearBlock(block, bytes);
+    return block;
+  }
+  // The driver says what is wrong, if anything is.
+  block = allocateZeros(bytes);
+  exchanged->add(reinterpret_cast<void *>(block), bytes);
+  return block;
+}
+
+void CudaDevice::clearBlock(CUdeviceptr block, int64_t bytes) {
   driver.check(driver.cuMemsetD8Async(block, 0, bytes, stream),
                "clearing memory of the GPU");
   driver.check(driver.cuStreamSynchronize(stream),
                "clearing memory of the GPU");
-  return block;
 }
 
 char *CudaDevice::allocateShards(int64_t bytes) {
@@ -309,10 +332,10 @@ void CudaDevice::run(ingot_context &context, int32_t index,
       call(context, function);
       if (launches && launches->hasTrials())
         waitForRuns();
-      recording.isTuned = !launches || isTunedEverywhere(context);
-      if (std::string problem = tuner ? tuner->takeProblem() : "";
-          !problem.empty())
-        context.notes.push_back("the choice of --tune is not kept: " + problem);
+      recording.isTuned =
+          !launches || !launches->isMeasuring() || isTunedEverywhere(context);
+      if (tuner)
+        noteTuning(context);
     } else {
       if (!recording.graph) {
         recording.graph = record(context, function);
@@ -328,6 +351,13 @@ void CudaDevice::run(ingot_context &context, int32_t index,
     if (context.profiling)
       collectTimes(context);
   });
+}
+
+void CudaDevice::noteTuning(ingot_context &context) {
+  if (std::string report = tuner->takeReport(); !report.empty())
+    context.notes.push_back(report);
+  if (std::string problem = tuner->takeProblem(); !problem.empty())
+    context.notes.push_back("the choice of --tune is not kept: " + problem);
 }
 
 /// Whether no rank has launches of the function left to tune. All ranks record
@@ -365,10 +395,11 @@ void CudaDevice::completeState() {
   waitForRuns();
 }
 
-bool CudaDevice::tune(const std::string &path) {
-  tuner = std::make_unique<Tuner>(driver, stream, getName(), path);
-  launches = std::make_unique<LaunchTuner>(*tuner, driver, stream, gpu,
-                                           module.device_ptx);
+bool CudaDevice::tune(const Tuning &tuning) {
+  tuner = std::make_unique<Tuner>(driver, stream, getName(), tuning.path,
+                                  tuning.seconds);
+  launches = std::make_unique<LaunchTuner>(
+      *tuner, driver, stream, gpu, module.device_ptx, tuning.triesKernels);
   return true;
 }
 
@@ -499,7 +530,7 @@ DnnAttention &CudaDevice::getAttention() {
 
 Nccl &CudaDevice::getNccl(Communicator &ranks) {
   if (!nccl)
-    nccl = std::make_unique<Nccl>(driver, ranks);
+    nccl = std::make_unique<Nccl>(driver, ranks, *exchanged);
   return *nccl;
 }
 

@@ -42,7 +42,9 @@ namespace ingot::runtime {
 
 class CudaDevice : public Device, private Transfers {
 public:
-  CudaDevice(const ingot_module_t &module, const Manifest &manifest);
+  /// Opens the GPU of one of `ranks` ranks.
+  CudaDevice(const ingot_module_t &module, const Manifest &manifest,
+             int64_t ranks);
   ~CudaDevice() override;
 
   std::string describe() const override;
@@ -50,7 +52,7 @@ public:
   char *getArena() const override { return reinterpret_cast<char *>(arena); }
   char *allocateShards(int64_t bytes) override;
   Transfers *getTransfers() override { return this; }
-  bool tune(const std::string &path) override;
+  bool tune(const Tuning &tuning) override;
   bool allowVariation() override;
   void run(ingot_context &context, int32_t index,
            ingot_step_fn function) override;
@@ -115,6 +117,9 @@ private:
   void loadCode(const ingot_module_t &module);
   CUfunction findKernel(const ingot_grid_kernel &kernel);
   CUdeviceptr allocateZeros(int64_t bytes);
+  /// Allocates memory that ranks exchange, where there are several.
+  CUdeviceptr allocateExchanged(int64_t bytes);
+  void clearBlock(CUdeviceptr block, int64_t bytes);
   CUevent makeEvent(unsigned flags);
   std::string describeLack() const;
   void call(ingot_context &context, ingot_step_fn function);
@@ -123,6 +128,8 @@ private:
   void dropRecordings();
   CUgraphExec record(ingot_context &context, ingot_step_fn function);
   bool isTunedEverywhere(const ingot_context &context);
+  /// Tells users what --tune has done in a run.
+  void noteTuning(ingot_context &context);
   void waitForRuns();
   CUevent takeTimer();
   void collectTimes(ingot_context &context);
@@ -135,6 +142,8 @@ private:
   std::unique_ptr<BlasLt> blasLt;
   std::unique_ptr<Dnn> dnn;
   std::unique_ptr<DnnAttention> attention;
+  /// Null where there is one rank.
+  std::unique_ptr<NcclMemory> exchanged;
   std::unique_ptr<Nccl> nccl;
   CUdevice gpu = 0;
   CUcontext owner = nullptr;

@@ -96,8 +96,8 @@ void ingot_matmul_epilogue_grid(ingot_context *context,
 
 /// Computes one of a convolution's tensors from the others.
 static void convolve(ingot_context *context, const ingot_conv_desc *desc,
-                     ConvolutionResult result, const void *input,
-                     const void *filter, const void *output, void *scratch) {
+                     ConvolutionResult result,
+                     const ConvolutionTensors &tensors, void *scratch) {
   enqueue(context, "convolution", desc->index, [&](CudaDevice &device) {
     int64_t in = desc->batch * desc->in_channels;
     int64_t out = desc->batch * desc->out_channels;
@@ -109,38 +109,60 @@ static void convolve(ingot_context *context, const ingot_conv_desc *desc,
     }
     // The library refuses sums without terms.
     if (in == 0 || out == 0 || taps == 0) {
-      auto [written, elements] =
-          result == ConvolutionResult::Output      ? std::pair(output, out)
-          : result == ConvolutionResult::InputGrad ? std::pair(input, in)
-                                                   : std::pair(filter, taps);
+      auto [written, elements] = result == ConvolutionResult::Output
+                                     ? std::pair(tensors.output, out)
+                                 : result == ConvolutionResult::InputGrad
+                                     ? std::pair(tensors.input, in)
+                                     : std::pair(tensors.filter, taps);
       if (elements != 0)
         device.clear(const_cast<void *>(written),
                      elements * getSize(getDType(desc->type)));
+      for (const void *sums : {tensors.sums, tensors.squares})
+        if (sums && desc->out_channels != 0)
+          device.clear(const_cast<void *>(sums),
+                       desc->out_channels * sizeof(float));
       return;
     }
-    device.getDnn().convolve(*desc, result, input, filter, output, scratch);
+    device.getDnn().convolve(*desc, result, tensors, scratch);
   });
 }
 
 void ingot_conv(ingot_context *context, const ingot_conv_desc *desc,
                 const void *input, const void *filter, void *output,
                 void *scratch) {
-  convolve(context, desc, ConvolutionResult::Output, input, filter, output,
+  convolve(context, desc, ConvolutionResult::Output, {input, filter, output},
            scratch);
 }
 
 void ingot_conv_input_grad(ingot_context *context, const ingot_conv_desc *desc,
                            const void *output_grad, const void *filter,
                            void *input_grad, void *scratch) {
-  convolve(context, desc, ConvolutionResult::InputGrad, input_grad, filter,
-           output_grad, scratch);
+  convolve(context, desc, ConvolutionResult::InputGrad,
+           {input_grad, filter, output_grad}, scratch);
 }
 
 void ingot_conv_filter_grad(ingot_context *context, const ingot_conv_desc *desc,
                             const void *output_grad, const void *input,
                             void *filter_grad, void *scratch) {
-  convolve(context, desc, ConvolutionResult::FilterGrad, input, filter_grad,
-           output_grad, scratch);
+  convolve(context, desc, ConvolutionResult::FilterGrad,
+           {input, filter_grad, output_grad}, scratch);
+}
+
+void ingot_conv_statistics(ingot_context *context, const ingot_conv_desc *desc,
+                           const void *input, const void *filter,
+                           const void *scale, const void *shift, void *output,
+                           float *sums, float *squares, void *scratch) {
+  convolve(context, desc, ConvolutionResult::Output,
+           {input, filter, output, scale, shift, sums, squares}, scratch);
+}
+
+void ingot_conv_scaled_filter_grad(ingot_context *context,
+                                   const ingot_conv_desc *desc,
+                                   const void *output_grad, const void *input,
+                                   const void *scale, const void *shift,
+                                   void *filter_grad, void *scratch) {
+  convolve(context, desc, ConvolutionResult::FilterGrad,
+           {input, filter_grad, output_grad, scale, shift}, scratch);
 }
 
 // The compiler calls these for attention without a mask only.
@@ -191,7 +213,10 @@ static void exchange(ingot_context *context, const char *name, const Desc &desc,
     return;
   enqueue(context, name, desc.index, [&](CudaDevice &device) {
     try {
-      body(device.getNccl(*context->ranks), device.getStream());
+      Nccl &nccl = device.getNccl(*context->ranks);
+      if (std::string note = nccl.takeNote(); !note.empty())
+        context->notes.push_back(note);
+      body(nccl, device.getStream());
     } catch (const Error &error) {
       context->fail(error);
     }
@@ -312,11 +337,12 @@ void ingot::runtime::prepareProcess(char *const *) {}
 bool ingot::runtime::canRun(const Manifest &) { return true; }
 
 std::unique_ptr<Device> ingot::runtime::openDevice(const ingot_module_t &module,
-                                                   const Manifest &manifest) {
+                                                   const Manifest &manifest,
+                                                   int64_t ranks) {
   if (manifest.targetKind != "cuda")
     throw failure("target",
                   "compiled for '" + manifest.targetKind +
                       "', which this runtime does not have",
                   "compile with --target cuda");
-  return std::make_unique<CudaDevice>(module, manifest);
+  return std::make_unique<CudaDevice>(module, manifest, ranks);
 }

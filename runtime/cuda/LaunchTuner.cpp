@@ -19,8 +19,9 @@ static uint64_t hash(const char *text) {
 }
 
 LaunchTuner::LaunchTuner(Tuner &tuner, const Driver &driver, CUstream stream,
-                         CUdevice gpu, const char *code)
-    : tuner(tuner), driver(driver), stream(stream), codeHash(hash(code)) {
+                         CUdevice gpu, const char *code, bool measures)
+    : tuner(tuner), driver(driver), stream(stream), codeHash(hash(code)),
+      measures(measures) {
   driver.check(
       driver.cuDeviceGetAttribute(
           &multiprocessors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, gpu),
@@ -54,6 +55,8 @@ LaunchTuner::makeChoice(const ingot_grid_kernel &kernel) const {
     for (size_t i = 0; i < choice.candidates.size(); ++i)
       if (*kept == std::to_string(choice.candidates[i]))
         choice.fastest = i;
+  if (!choice.fastest && !measures)
+    choice.fastest = 0;
   return choice;
 }
 

@@ -3,7 +3,8 @@
 //
 // Tunes the number of blocks of kernels that compute the same with any number
 // of blocks. Candidates are measured in the first runs of a function, each of
-// which is a step like any other.
+// which is a step like any other, if that is asked for; otherwise only choices
+// of earlier runs are taken.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,12 +24,14 @@ public:
   /// `code` is the text of the kernels, whose hash is part of the key of a
   /// choice.
   LaunchTuner(Tuner &tuner, const Driver &driver, CUstream stream, CUdevice gpu,
-              const char *code);
+              const char *code, bool measures);
   ~LaunchTuner();
 
   /// Launches a kernel by calling `put(blocks)`.
   void launch(const ingot_grid_kernel &kernel,
               const std::function<void(int32_t)> &put);
+  /// Whether launches without a choice are timed.
+  bool isMeasuring() const { return measures; }
   /// Whether the run has launches that are timed: the caller has to wait for
   /// it.
   bool hasTrials() const { return !trials.empty(); }
@@ -61,6 +64,7 @@ private:
   CUstream stream;
   int multiprocessors = 0;
   uint64_t codeHash;
+  bool measures;
   std::unordered_map<const ingot_grid_kernel *, Choice> choices;
   std::vector<Trial> trials;
   std::vector<CUevent> timers;

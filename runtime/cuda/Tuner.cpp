@@ -3,13 +3,15 @@
 #include "runtime/cuda/Tuner.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <utility>
 
 using namespace ingot::runtime;
 
 Tuner::Tuner(const Driver &driver, CUstream stream, std::string gpu,
-             std::string path)
-    : driver(driver), stream(stream), kept(std::move(gpu), std::move(path)) {
+             std::string path, double seconds)
+    : driver(driver), stream(stream), kept(std::move(gpu), std::move(path)),
+      most(seconds) {
   driver.check(driver.cuEventCreate(&begin, CU_EVENT_DEFAULT),
                "making an event");
   driver.check(driver.cuEventCreate(&end, CU_EVENT_DEFAULT), "making an event");
@@ -42,15 +44,52 @@ std::optional<float> Tuner::time(const std::function<bool()> &put) {
   return best;
 }
 
+Tuner::Search::Search(Tuner &tuner)
+    : tuner(tuner), begin(std::chrono::steady_clock::now()) {}
+
+Tuner::Search::~Search() {
+  tuner.spent += std::chrono::steady_clock::now() - begin;
+  ++(isMeasured ? tuner.measured : tuner.leftOut);
+}
+
+bool Tuner::Search::hasTime() const {
+  return tuner.spent + (std::chrono::steady_clock::now() - begin) < tuner.most;
+}
+
 std::optional<size_t>
-Tuner::findFastest(size_t count, const std::function<bool(size_t)> &put) {
+Tuner::Search::findFastest(size_t count,
+                           const std::function<bool(size_t)> &put) {
   std::optional<size_t> fastest;
   float least = 0;
-  for (size_t i = 0; i < count; ++i)
-    if (std::optional<float> found = time([&] { return put(i); });
+  for (size_t i = 0; i < count; ++i) {
+    // Some of the candidates would be no choice among all of them.
+    if (!hasTime())
+      return std::nullopt;
+    if (std::optional<float> found = tuner.time([&] { return put(i); });
         found && (!fastest || *found < least)) {
       fastest = i;
       least = *found;
     }
+  }
+  isMeasured = true;
   return fastest;
+}
+
+std::string Tuner::takeReport() {
+  std::string text;
+  if (measured != 0) {
+    char line[128];
+    std::snprintf(line, sizeof(line),
+                  "tune: took the fastest algorithms of %lld library calls, as "
+                  "measured in %.1f s",
+                  static_cast<long long>(measured), spent.count());
+    text = line;
+  }
+  // Where no time was given, nothing was asked for.
+  if (leftOut != 0 && most.count() > 0)
+    text += (text.empty() ? "tune: " : "; ") + std::to_string(leftOut) +
+            " calls have the library's first choice, because the time was over "
+            "(--tune-seconds)";
+  measured = leftOut = 0;
+  return text;
 }

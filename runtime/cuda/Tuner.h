@@ -2,7 +2,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Measures on the GPU which of several alternatives is fastest: algorithms of
-// libraries, and numbers of blocks. Choices are kept in a file.
+// libraries, and numbers of blocks. Choices are kept in a file; what is in the
+// file is not measured again. Measuring ends after a time.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,6 +13,7 @@
 #include "runtime/core/files/TunedFile.h"
 #include "runtime/cuda/Driver.h"
 
+#include <chrono>
 #include <functional>
 #include <optional>
 #include <string>
@@ -21,9 +23,9 @@ namespace ingot::runtime {
 class Tuner {
 public:
   /// Keeps choices for `gpu` in the file at `path`; in the user's cache if it
-  /// is empty.
+  /// is empty. Measures algorithms of libraries for at most about `seconds`.
   Tuner(const Driver &driver, CUstream stream, std::string gpu,
-        std::string path);
+        std::string path, double seconds);
   ~Tuner();
 
   /// As in TunedFile.
@@ -34,18 +36,47 @@ public:
     kept.keep(key, choice);
   }
   std::string takeProblem() { return kept.takeProblem(); }
-  /// Returns the milliseconds of the work that `put` enqueues; nothing if it
-  /// returns false. Waits for the GPU. Throws failure.
-  std::optional<float> time(const std::function<bool()> &put);
-  /// Returns the fastest of `count` candidates; nothing if none runs.
-  std::optional<size_t> findFastest(size_t count,
-                                    const std::function<bool(size_t)> &put);
+
+  /// Candidates that are made and measured while this lives, which takes a part
+  /// of the time.
+  class Search {
+  public:
+    explicit Search(Tuner &tuner);
+    ~Search();
+    Search(const Search &) = delete;
+    Search &operator=(const Search &) = delete;
+
+    /// Whether there is time to measure anything.
+    bool hasTime() const;
+    /// Returns the fastest of `count` candidates, of which `put` enqueues one;
+    /// nothing if none runs, or if the time ends before all are measured. Waits
+    /// for the GPU. Throws failure.
+    std::optional<size_t> findFastest(size_t count,
+                                      const std::function<bool(size_t)> &put);
+
+  private:
+    Tuner &tuner;
+    std::chrono::steady_clock::time_point begin;
+    bool isMeasured = false;
+  };
+
+  /// Returns what has been measured since the last call, and what was left out,
+  /// for users; empty if nothing was.
+  std::string takeReport();
 
 private:
+  /// Returns the milliseconds of the work that `put` enqueues; nothing if it
+  /// returns false.
+  std::optional<float> time(const std::function<bool()> &put);
+
   const Driver &driver;
   CUstream stream;
   TunedFile kept;
   CUevent begin = nullptr, end = nullptr;
+  std::chrono::duration<double> most, spent{0};
+  /// The searches that ended with a choice, and those that did not, since the
+  /// last report.
+  int64_t measured = 0, leftOut = 0;
 };
 
 } // namespace ingot::runtime

@@ -284,6 +284,22 @@ void ingot_matmul_grid(ingot_context *context, const ingot_matmul_grid_desc *,
                         "compile with --matmul-kernels library"));
 }
 
+// The target asks for none of these, as no processor has them.
+void ingot_conv_statistics(ingot_context *context, const ingot_conv_desc *,
+                           const void *, const void *, const void *,
+                           const void *, void *, float *, float *, void *) {
+  context->fail(failure("convolution", "the emulator has no cuDNN",
+                        "compile with --conv-fusion off"));
+}
+
+void ingot_conv_scaled_filter_grad(ingot_context *context,
+                                   const ingot_conv_desc *, const void *,
+                                   const void *, const void *, const void *,
+                                   void *, void *) {
+  context->fail(failure("convolution", "the emulator has no cuDNN",
+                        "compile with --conv-fusion off"));
+}
+
 void ingot_matmul_epilogue_grid(ingot_context *context,
                                 const ingot_matmul_epilogue_grid_desc *desc,
                                 const void *a, const void *b,

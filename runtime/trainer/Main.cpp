@@ -132,7 +132,9 @@ static int run(int argc, char **argv, Console &console) {
   Session session(*module, manifest, ranks.getRank(), ranks.getSize());
   session.getContext().ranks = &ranks;
   if (!options.tune.empty())
-    session.tune(options.tune == "cache" ? "" : options.tune);
+    session.tune({options.tune == "cache" ? "" : options.tune,
+                  static_cast<double>(options.tuneSeconds),
+                  options.isGiven("--tune")});
   if (options.nondeterministic && !session.allowVariation())
     throw usageError("--nondeterministic", "results do not vary on a CPU",
                      "leave it out, or compile with --target cuda");

@@ -159,7 +159,7 @@ class Ingot:
                 stdin=subprocess.DEVNULL,
                 timeout=timeout,
                 cwd=self.scratch,
-                env={**os.environ, **QUIET, **(env or {})},
+                env={**os.environ, **QUIET, "XDG_CACHE_HOME": str(self.scratch / "cache"), **(env or {})},
             )
         except subprocess.TimeoutExpired:
             raise Failure(f"{' '.join(command)}: no end after {timeout} s") from None

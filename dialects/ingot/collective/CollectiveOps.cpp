@@ -13,6 +13,18 @@
 using namespace mlir;
 using namespace ingot;
 
+/// Returns the number of elements of a sharded bucket with padding: shards are
+/// then equal, and one exchange, for each number of ranks that divides the
+/// number of units. The padding is at most 1/64 of the bucket.
+static int64_t padShards(int64_t elements) {
+  constexpr int64_t mostUnits = 192, leastUnits = 6, leastShare = 64;
+  for (int64_t units = mostUnits; units >= leastUnits; units /= 2)
+    if (int64_t multiple = units * BucketLayout::kShardElements;
+        elements >= leastShare * multiple)
+      return llvm::alignTo(elements, multiple);
+  return elements;
+}
+
 BucketLayout BucketLayout::of(TypeRange parts, bool sharded) {
   BucketLayout layout;
   for (Type type : parts) {
@@ -23,6 +35,8 @@ BucketLayout BucketLayout::of(TypeRange parts, bool sharded) {
     layout.offsets.push_back(layout.elements);
     layout.elements += part.getNumElements();
   }
+  if (sharded)
+    layout.elements = padShards(layout.elements);
   return layout;
 }
 

@@ -70,6 +70,53 @@ def ConvFilterGradOp : Ingot_ConvolutionOp<"conv_filter_grad"> {
   let assemblyFormat = "$output_grad `,` $input attr-dict `:` functional-type(operands, results)";
 }
 
+/// A convolution with normalizations around it, as one call of a library. It is
+/// formed after gradients are built.
+class Ingot_NormalizedConvolutionOp<string mnemonic, list<Trait> traits = []>
+    : Ingot_ComputeOp<mnemonic, !listconcat(traits, [
+        DeclareOpInterfaceMethods<LibraryCall, ["getCallBuffers"]>,
+        DeclareOpInterfaceMethods<Decomposable>,
+        DeclareOpInterfaceMethods<CostModel, ["getFlops"]>,
+        DeclareOpInterfaceMethods<PrecisionRole, ["getPrecisionRole", "isStatistic"]>])> {
+  let extraClassDeclaration = roundsMoreThanOnce # [{
+    ::ingot::WorkKind getWorkKind() { return ::ingot::WorkKind::Convolution; }
+  }];
+  let hasVerifier = 1;
+}
+
+def ConvStatisticsOp : Ingot_NormalizedConvolutionOp<"conv_statistics", [AttrSizedOperandSegments]> {
+  let summary = "`conv` of a normalized input, with the sums of its result and of its squares";
+  let description = [{
+    The result is that of `conv` with these attributes on the input or, with scale and shift, on max(input * scale +
+    shift, 0), where both are [C] and 16-bit elements are computed in f32 and rounded. sums and squares, f32 [O], are
+    the sums of each channel of the result and of its squares over all other dimensions.
+  }];
+  let arguments = (ins Ingot_FloatTensor:$input, Ingot_FloatTensor:$filter,
+                       Optional<Ingot_FloatTensor>:$scale, Optional<Ingot_FloatTensor>:$shift,
+                       DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,
+                       DenseI64ArrayAttr:$pad_low, DenseI64ArrayAttr:$pad_high,
+                       I64Attr:$groups, UnitAttr:$channels_last,
+                       UnitAttr:$filter_channels_last);
+  let results = (outs Ingot_FloatTensor:$result, Ingot_FloatTensor:$sums, Ingot_FloatTensor:$squares);
+  let assemblyFormat = [{
+    $input `,` $filter (`scale` $scale^ `shift` $shift)? attr-dict `:` functional-type(operands, results)
+  }];
+}
+
+def ConvScaledFilterGradOp : Ingot_NormalizedConvolutionOp<"conv_scaled_filter_grad"> {
+  let summary = "`conv_filter_grad` of a normalized input, max(input * scale + shift, 0)";
+  let arguments = (ins Ingot_FloatTensor:$output_grad, Ingot_FloatTensor:$input,
+                       Ingot_FloatTensor:$scale, Ingot_FloatTensor:$shift,
+                       DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,
+                       DenseI64ArrayAttr:$pad_low, DenseI64ArrayAttr:$pad_high,
+                       I64Attr:$groups, UnitAttr:$channels_last,
+                       UnitAttr:$filter_channels_last);
+  let results = (outs Ingot_FloatTensor:$result);
+  let assemblyFormat = [{
+    $output_grad `,` $input `scale` $scale `shift` $shift attr-dict `:` functional-type(operands, results)
+  }];
+}
+
 class Ingot_PoolOp<string mnemonic, list<Trait> traits = []>
     : Ingot_WindowedOp<mnemonic, !listconcat(traits, [
         DeclareOpInterfaceMethods<Permutable, [

@@ -167,6 +167,20 @@ int64_t ConvFilterGradOp::getFlops() {
   return convFlops(getOutputGrad(), getResult());
 }
 
+int64_t ConvStatisticsOp::getFlops() {
+  return convFlops(getResult(), getFilter());
+}
+int64_t ConvScaledFilterGradOp::getFlops() {
+  return convFlops(getOutputGrad(), getResult());
+}
+
+Precision ConvStatisticsOp::getPrecisionRole() { return Precision::Low; }
+Precision ConvScaledFilterGradOp::getPrecisionRole() { return Precision::Low; }
+bool ConvStatisticsOp::isStatistic(Value value) {
+  return value == getSums() || value == getSquares();
+}
+bool ConvScaledFilterGradOp::isStatistic(Value) { return false; }
+
 Precision ConvOp::getPrecisionRole() { return Precision::Low; }
 Precision ConvInputGradOp::getPrecisionRole() { return Precision::Low; }
 Precision ConvFilterGradOp::getPrecisionRole() { return Precision::Low; }

@@ -51,3 +51,19 @@ INGOT_CONVOLUTION(ConvInputGradOp, "ingot_conv_input_grad", getResult,
                   getFilter, getOutputGrad)
 INGOT_CONVOLUTION(ConvFilterGradOp, "ingot_conv_filter_grad", getInput,
                   getResult, getOutputGrad)
+INGOT_CONVOLUTION(ConvStatisticsOp, "ingot_conv_statistics", getInput,
+                  getFilter, getResult)
+INGOT_CONVOLUTION(ConvScaledFilterGradOp, "ingot_conv_scaled_filter_grad",
+                  getInput, getResult, getOutputGrad)
+
+SmallVector<CallBuffer> ConvStatisticsOp::getCallBuffers() {
+  SmallVector<CallBuffer> buffers;
+  for (Value value :
+       SmallVector<Value>{getInput(), getFilter(), getScale(), getShift(),
+                          getResult(), getSums(), getSquares()})
+    buffers.push_back({value});
+  return buffers;
+}
+SmallVector<CallBuffer> ConvScaledFilterGradOp::getCallBuffers() {
+  return detail::operandsAndResults(*this);
+}

@@ -153,6 +153,41 @@ LogicalResult ConvFilterGradOp::verify() {
                           {"the input", "the result", "output_grad"});
 }
 
+/// C10: scale and shift have one element per channel of the input.
+template <typename Op> static LogicalResult checkScale(Op op) {
+  RankedTensorType input = tensorType(op.getInput());
+  int64_t channels = input.getDimSize(
+      WindowLayout{op.getChannelsLast()}.channelDim(input.getRank()));
+  auto fail = [&](const Twine &message) { return op.emitOpError(message); };
+  auto want = RankedTensorType::get({channels}, input.getElementType());
+  if (failed(checkType(fail, "C10", "scale", want, op.getScale().getType())))
+    return failure();
+  return checkType(fail, "C10", "shift", want, op.getShift().getType());
+}
+
+LogicalResult ConvStatisticsOp::verify() {
+  if (failed(checkConvolution(*this, getInput(), getFilter(), getResult(),
+                              {"the input", "the filter", "the result"})))
+    return failure();
+  auto fail = [&](const Twine &message) { return emitOpError(message); };
+  auto want = RankedTensorType::get({tensorType(getFilter()).getDimSize(0)},
+                                    Float32Type::get(getContext()));
+  for (auto [name, sums] :
+       {std::pair("sums", getSums()), std::pair("squares", getSquares())})
+    if (failed(checkType(fail, "C9", name, want, sums.getType())))
+      return failure();
+  if (!getScale() != !getShift())
+    return emitOpError("C10: scale and shift must be given together");
+  return getScale() ? checkScale(*this) : success();
+}
+
+LogicalResult ConvScaledFilterGradOp::verify() {
+  if (failed(checkConvolution(*this, getInput(), getResult(), getOutputGrad(),
+                              {"the input", "the result", "output_grad"})))
+    return failure();
+  return checkScale(*this);
+}
+
 //===----------------------------------------------------------------------===//
 // Pooling: the constraints that relate input and output
 //===----------------------------------------------------------------------===//

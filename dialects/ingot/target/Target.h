@@ -109,6 +109,8 @@ struct LegalizationOptions {
   /// Regular expression of nodes whose precision is not reduced: see
   /// --ingot-assign-precision.
   std::string keepFp32;
+  /// Whether normalizations may become parts of convolutions of the library.
+  bool fusesConvolutions = true;
 };
 
 /// Machine code of kernels for a device with a module format of its own; empty

@@ -112,7 +112,50 @@ static void forEachProduct(const Geometry &g, Visit visit) {
       }
 }
 
+/// Returns max(input * scale + shift, 0), rounded to the input's type.
+template <typename OpT>
+static Tensor normalize(OpT op, const Tensor &input, const Tensor &scale,
+                        const Tensor &shift) {
+  WindowLayout layout{op.getChannelsLast()};
+  ArrayRef<int64_t> shape = input.getShape();
+  int64_t channelDim = layout.channelDim(shape.size());
+  int64_t inner = 1;
+  for (int64_t size : shape.drop_front(channelDim + 1))
+    inner *= size;
+  Tensor result = input;
+  for (int64_t i = 0, e = input.size(); i < e; ++i) {
+    int64_t channel = i / inner % shape[channelDim];
+    double value = input.real(i) * scale.real(channel) + shift.real(channel);
+    result.real(i) = std::max(value, 0.0);
+  }
+  result.roundToElementType();
+  return result;
+}
+
 void ingot::reference::registerConvolution(Registry &registry) {
+  registry.add<ConvStatisticsOp>([](ConvStatisticsOp op, Operands in,
+                                    Results out) {
+    Tensor input = op.getScale() ? normalize(op, in[0], in[2], in[3]) : in[0];
+    Geometry g = getGeometry(op, input, in[1], out[0]);
+    forEachProduct(g, [&](int64_t i, int64_t f, int64_t o) {
+      out[0].real(o) += input.real(i) * in[1].real(f);
+    });
+    out[0].roundToElementType();
+    int64_t plane = g.output[0] * g.output[1] * g.output[2];
+    for (int64_t i = 0, e = out[0].size(); i < e; ++i) {
+      int64_t channel = (g.channelsLast ? i : i / plane) % g.outputChannels;
+      out[1].real(channel) += out[0].real(i);
+      out[2].real(channel) += out[0].real(i) * out[0].real(i);
+    }
+  });
+  registry.add<ConvScaledFilterGradOp>(
+      [](ConvScaledFilterGradOp op, Operands in, Results out) {
+        Tensor input = normalize(op, in[1], in[2], in[3]);
+        forEachProduct(getGeometry(op, input, out[0], in[0]),
+                       [&](int64_t i, int64_t f, int64_t o) {
+                         out[0].real(f) += in[0].real(o) * input.real(i);
+                       });
+      });
   registry.add<ConvOp>([](ConvOp op, Operands in, Results out) {
     forEachProduct(getGeometry(op, in[0], in[1], out[0]),
                    [&](int64_t i, int64_t f, int64_t o) {

@@ -13,6 +13,7 @@
 #include "passes/targets/cuda/DeviceCode.h"
 #include "passes/targets/cuda/LibraryScratch.h"
 #include "passes/targets/cuda/Passes.h"
+#include "passes/targets/cuda/convolutions/LibraryFusion.h"
 #include "passes/targets/cuda/epilogues/LibraryEpilogue.h"
 #include "passes/targets/cuda/kernels/DeviceMessages.h"
 #include "passes/targets/cuda/kernels/ReductionSplit.h"
@@ -185,9 +186,21 @@ static LibrarySupport describeSupport(const ingot_compress_desc &, LibraryCall,
   return {"generated kernels compress on GPUs"};
 }
 
+/// Whether a call is a convolution with normalizations around it.
+static bool isFused(LibraryCall call) {
+  return call.getEntry() == "ingot_conv_statistics" ||
+         call.getEntry() == "ingot_conv_scaled_filter_grad";
+}
+
 LibrarySupport CudaTarget::getSupport(LibraryCall call) const {
   if (StringRef reason = call.refuseCall(); !reason.empty())
     return {reason.str()};
+  if (isFused(call)) {
+    auto desc = CallDescriptor::of(call).get<ingot_conv_desc>();
+    if (StringRef reason = cuda::refuseFusion(desc, getCapability());
+        !reason.empty())
+      return {reason.str()};
+  }
   // Collectives and the sum of squares of a shard need nothing.
   LibrarySupport support;
   CallDescriptor::of(call)
@@ -419,6 +432,8 @@ void CudaTarget::addLegalization(OpPassManager &functions,
     functions.addPass(createRoundEpilogues({options.keepFp32}));
     return;
   case LegalizationPoint::Kernels:
+    if (options.fusesConvolutions)
+      functions.addPass(createFuseConvolutions());
     // This is the last legalization: no other pass handles packed bits.
     functions.addPass(createPackSigns());
     return;

@@ -136,6 +136,42 @@ def RoundEpilogues : Pass<"ingot-round-epilogues", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::ingot::IngotDialect"];
 }
 
+def FuseConvolutions : Pass<"ingot-fuse-convolutions", "::mlir::func::FuncOp"> {
+  let summary = "makes statistics of a convolution's result, and the normalization of its input, parts of the call";
+  let description = [{
+    Batch normalization after a convolution sums its result and the squares of the differences from the mean, and the
+    next convolution reads the result times a number of its channel, plus another, after ReLU. cuDNN has convolutions
+    that compute the sums while they write their result, and that normalize their input while they read it.
+
+    Sums over all but the channels of a convolution's result, or of a polynomial of it of degree two whose
+    coefficients are numbers of each channel, are computed from the sums of the result and of its squares, in f64,
+    because they cancel. Such a convolution reads `max(y * scale + shift, 0)` as `y`, `scale` and
+    `shift` where `y` is the result of a library call, and all readers of the normalized tensor are such convolutions
+    and gradients by their filters: it is then never stored. scale and shift are rounded to 16 bits, as the library
+    takes them.
+
+    `Target::getSupport` says which convolutions the library has; a remark says why one is not fused. Assumes
+    channels last (`--ingot-choose-layouts`).
+
+    Before:
+    ```mlir
+    %0 = ingot.conv %y, %w {channels_last, ...} : ... -> tensor<8x4x4x16xf16>
+    %1 = ingot.cast %0 : tensor<8x4x4x16xf16> -> tensor<8x4x4x16xf32>
+    %2 = ingot.reduce sum %1 dims = [0, 1, 2] : (tensor<8x4x4x16xf32>) -> tensor<16xf32>
+    ```
+    After:
+    ```mlir
+    %0, %2, %squares = ingot.conv_statistics %y, %w {channels_last, ...} : ... -> (tensor<8x4x4x16xf16>,
+      tensor<16xf32>, tensor<16xf32>)
+    ```
+  }];
+  let statistics = [
+    Statistic<"numStatistics", "statistics", "convolutions that compute sums of their result">,
+    Statistic<"numNormalized", "normalized", "normalized tensors that are not stored">,
+  ];
+  let dependentDialects = ["::ingot::IngotDialect"];
+}
+
 def PackSigns : Pass<"ingot-pack-signs", "::mlir::func::FuncOp"> {
   let summary = "stores the bit mask of ReLU for the cuBLASLt epilogues of its gradient";
   let description = [{

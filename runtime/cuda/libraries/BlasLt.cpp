@@ -7,6 +7,7 @@
 #include "runtime/core/Error.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
@@ -52,6 +53,8 @@ struct BlasLt::Plan : ingot_context::Cached {
   cublasLtMatmulAlgo_t algorithm = {};
   cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
   bool isDouble = false, isSupported = false;
+  /// The addresses of a bias and of auxiliary data.
+  std::vector<const void *> vectors;
 };
 
 static cudaDataType_t getDataType(int32_t type) {
@@ -196,12 +199,14 @@ void BlasLt::describe(Plan &plan, const ingot_matmul_epilogue_grid_desc &desc,
   plan.epilogue = getEpilogue(desc);
   set(CUBLASLT_MATMUL_DESC_EPILOGUE, plan.epilogue);
   if (int32_t bias = std::max(desc.bias, desc.bias_grad); bias >= 0) {
+    plan.vectors.push_back(buffers[bias]);
     set(CUBLASLT_MATMUL_DESC_BIAS_POINTER,
         static_cast<const void *>(buffers[bias]));
     set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE,
         static_cast<int32_t>(getDataType(desc.matmul.c_type)));
   }
   if (desc.auxiliary >= 0) {
+    plan.vectors.push_back(buffers[desc.auxiliary]);
     set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, buffers[desc.auxiliary]);
     bool isSigns =
         desc.activation == INGOT_RELU || desc.activation == INGOT_RELU_GRAD;
@@ -227,9 +232,16 @@ static uint32_t getAlignment(const void *address) {
   return static_cast<uint32_t>(bits & -bits);
 }
 
-bool BlasLt::chooseAlgorithm(ingot_context &context, Plan &plan,
-                             const ingot_matmul_desc &desc,
-                             const Operands &operands) {
+/// The addresses of the library's matrices A, B, C and D.
+static std::array<const void *, 4> listMatrices(const BlasLt::Factors &factors,
+                                                const void *addend,
+                                                const void *result) {
+  return {factors.b, factors.a, addend ? addend : result, result};
+}
+
+std::vector<cublasLtMatmulAlgo_t>
+BlasLt::listAlgorithms(const Plan &plan, const ingot_matmul_desc &desc,
+                       const Operands &operands) const {
   cublasLtMatmulPreference_t preference = nullptr;
   check(cublasLtMatmulPreferenceCreate(&preference), "choosing an algorithm");
   auto prefer = [&](cublasLtMatmulPreferenceAttributes_t what, auto value) {
@@ -240,15 +252,16 @@ bool BlasLt::chooseAlgorithm(ingot_context &context, Plan &plan,
   cublasStatus_t status =
       prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, workspace);
   // Addresses do not change from one step to the next.
-  std::pair<cublasLtMatmulPreferenceAttributes_t, const void *> matrices[] = {
-      {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, operands.factors.b},
-      {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, operands.factors.a},
-      {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES,
-       operands.addend ? operands.addend : operands.result},
-      {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, operands.result}};
-  for (auto [which, matrix] : matrices)
+  constexpr cublasLtMatmulPreferenceAttributes_t alignments[] = {
+      CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES,
+      CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+      CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES,
+      CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES};
+  auto matrices =
+      listMatrices(operands.factors, operands.addend, operands.result);
+  for (size_t i = 0; i < matrices.size(); ++i)
     if (status == CUBLAS_STATUS_SUCCESS)
-      status = prefer(which, getAlignment(matrix));
+      status = prefer(alignments[i], getAlignment(matrices[i]));
   // The number of candidates bounds the time that --tune takes.
   constexpr int candidates = 8;
   std::vector<cublasLtMatmulHeuristicResult_t> results(tuner ? candidates : 1);
@@ -261,20 +274,16 @@ bool BlasLt::chooseAlgorithm(ingot_context &context, Plan &plan,
   if (status == CUBLAS_STATUS_SUCCESS)
     status = found == 0 ? CUBLAS_STATUS_NOT_SUPPORTED : results.front().state;
   if (isRefusal(status, plan.epilogue))
-    return false;
+    return {};
   check(status, "choosing an algorithm");
   std::vector<cublasLtMatmulAlgo_t> algorithms;
   for (int i = 0; i < found; ++i)
     if (results[i].state == CUBLAS_STATUS_SUCCESS)
       algorithms.push_back(results[i].algo);
-  plan.algorithm = algorithms.front();
-  if (tuner)
-    tune(context, plan, desc, algorithms, operands);
-  return plan.isSupported = true;
+  return algorithms;
 }
 
-/// The key of a matmul in the tuner's file: everything that the choice of an
-/// algorithm depends on.
+/// The numbers of a matmul that the choice of an algorithm depends on.
 static std::string describeMatmul(const ingot_matmul_desc &desc,
                                   cublasLtEpilogue_t epilogue,
                                   bool accumulates) {
@@ -313,54 +322,90 @@ static std::optional<cublasLtMatmulAlgo_t> fromHex(const std::string &text) {
   return algorithm;
 }
 
-/// Takes the fastest algorithm, as measured now or before.
-void BlasLt::tune(ingot_context &context, Plan &plan,
-                  const ingot_matmul_desc &desc,
-                  const std::vector<cublasLtMatmulAlgo_t> &algorithms,
-                  const Operands &operands) {
-  std::string key =
-      "matmul by cuBLASLt " + std::to_string(cublasLtGetVersion()) + ": " +
+std::string BlasLt::describeKind(const Plan &plan,
+                                 const ingot_matmul_desc &desc,
+                                 const Operands &operands) const {
+  std::string text =
+      "by cuBLASLt " + std::to_string(cublasLtGetVersion()) + ": " +
       describeMatmul(desc, plan.epilogue, operands.addend != nullptr);
+  for (const void *matrix :
+       listMatrices(operands.factors, operands.addend, operands.result))
+    text += " " + std::to_string(getAlignment(matrix));
+  for (const void *vector : plan.vectors)
+    text += " " + std::to_string(getAlignment(vector));
+  return text;
+}
+
+BlasLt::Choice &BlasLt::chooseAlgorithm(Plan &plan,
+                                        const ingot_matmul_desc &desc,
+                                        const Operands &operands) {
+  std::string kind = describeKind(plan, desc, operands);
+  auto [found, isNew] = choices.try_emplace(kind);
+  Choice &choice = found->second;
+  if (isNew && tuner)
+    choice.algorithm = findKept(plan, desc, "matmul " + kind);
+  if (isNew && !choice.algorithm) {
+    std::vector<cublasLtMatmulAlgo_t> algorithms =
+        listAlgorithms(plan, desc, operands);
+    if (!algorithms.empty())
+      choice.algorithm = algorithms.front();
+    if (tuner && choice.algorithm)
+      if (auto fastest = measure(plan, algorithms, operands)) {
+        choice.algorithm = fastest;
+        tuner->keep("matmul " + kind, toHex(*fastest));
+      }
+  }
+  plan.isSupported = choice.algorithm.has_value();
+  if (plan.isSupported)
+    plan.algorithm = *choice.algorithm;
+  return choice;
+}
+
+std::optional<cublasLtMatmulAlgo_t>
+BlasLt::findKept(const Plan &plan, const ingot_matmul_desc &desc,
+                 const std::string &key) const {
   std::optional<cublasLtMatmulAlgo_t> kept =
       fromHex(tuner->find(key).value_or(""));
-  if (kept) {
-    cublasLtMatmulHeuristicResult_t result = {};
-    cublasStatus_t status = cublasLtMatmulAlgoCheck(
-        handle, plan.matmul, plan.a, plan.b, plan.c, plan.c, &*kept, &result);
-    if (status == CUBLAS_STATUS_SUCCESS &&
-        result.workspaceSize <= static_cast<size_t>(desc.scratch_bytes)) {
-      plan.algorithm = *kept;
-      return;
-    }
-  }
-  cublasLtMatmulAlgo_t first = plan.algorithm;
+  cublasLtMatmulHeuristicResult_t result = {};
+  bool isKnown = kept && cublasLtMatmulAlgoCheck(
+                             handle, plan.matmul, plan.a, plan.b, plan.c,
+                             plan.c, &*kept, &result) == CUBLAS_STATUS_SUCCESS;
+  if (!isKnown ||
+      result.workspaceSize > static_cast<size_t>(desc.scratch_bytes))
+    return std::nullopt;
+  return kept;
+}
+
+std::optional<cublasLtMatmulAlgo_t>
+BlasLt::measure(Plan &plan, const std::vector<cublasLtMatmulAlgo_t> &algorithms,
+                const Operands &operands) {
   // Repeated runs are safe, because inputs are not overwritten.
+  Tuner::Search search(*tuner);
   std::optional<size_t> fastest =
-      tuner->findFastest(algorithms.size(), [&](size_t i) {
+      search.findFastest(algorithms.size(), [&](size_t i) {
         plan.algorithm = algorithms[i];
         return run(plan, operands) == CUBLAS_STATUS_SUCCESS;
       });
-  plan.algorithm = fastest ? algorithms[*fastest] : first;
-  if (fastest)
-    tuner->keep(key, toHex(plan.algorithm));
+  return fastest ? std::optional(algorithms[*fastest]) : std::nullopt;
 }
 
 bool BlasLt::isFasterApart(const Plan &plan, const ingot_matmul_desc &desc,
                            const Operands &operands,
                            const std::function<void()> &separately) const {
-  std::string key =
-      "epilogue by cuBLASLt " + std::to_string(cublasLtGetVersion()) + ": " +
-      describeMatmul(desc, plan.epilogue, operands.addend != nullptr);
+  std::string key = "epilogue " + describeKind(plan, desc, operands);
   const char *names[] = {"library", "kernels"};
   std::string kept = tuner->find(key).value_or("");
   if (kept == names[0] || kept == names[1])
     return kept == names[1];
-  std::optional<size_t> fastest = tuner->findFastest(2, [&](size_t i) {
+  Tuner::Search search(*tuner);
+  std::optional<size_t> fastest = search.findFastest(2, [&](size_t i) {
     if (i == 0)
       return run(plan, operands) == CUBLAS_STATUS_SUCCESS;
     separately();
     return true;
   });
+  if (!fastest)
+    return false;
   tuner->keep(key, names[*fastest]);
   return *fastest == 1;
 }
@@ -387,7 +432,7 @@ void BlasLt::multiply(ingot_context &context, const ingot_matmul_desc &desc,
                        desc.scratch_bytes};
   const Plan &plan = context.getCached<Plan>(&desc, /*kind=*/0, [&] {
     auto made = describe(desc, factors);
-    if (!chooseAlgorithm(context, *made, desc, operands))
+    if (!chooseAlgorithm(*made, desc, operands).algorithm)
       check(CUBLAS_STATUS_NOT_SUPPORTED, "choosing an algorithm");
     return made;
   });
@@ -442,10 +487,15 @@ bool BlasLt::multiply(ingot_context &context,
   Plan &plan = context.getCached<Plan>(&desc, /*kind=*/1, [&] {
     auto made = describe(matmul, factors);
     describe(*made, desc, buffers);
-    if (!chooseAlgorithm(context, *made, matmul, operands))
+    Choice &choice = chooseAlgorithm(*made, matmul, operands);
+    if (!choice.algorithm) {
       context.notes.push_back(describeLack(desc));
-    else if (tuner && isFasterApart(*made, matmul, operands, separately))
-      made->isSupported = false;
+    } else if (tuner) {
+      if (!choice.isFasterApart)
+        choice.isFasterApart =
+            isFasterApart(*made, matmul, operands, separately);
+      made->isSupported = !*choice.isFasterApart;
+    }
     return made;
   });
   if (!plan.isSupported)

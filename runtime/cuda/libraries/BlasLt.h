@@ -15,7 +15,9 @@
 
 #include <cublasLt.h>
 #include <functional>
+#include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 #define INGOT_BLASLT_FUNCTIONS(X)                                              \
@@ -79,12 +81,35 @@ private:
     void *result, *scratch;
     int64_t scratchBytes;
   };
-  /// Returns false if there is no algorithm.
-  bool chooseAlgorithm(ingot_context &context, Plan &plan,
-                       const ingot_matmul_desc &desc, const Operands &operands);
-  void tune(ingot_context &context, Plan &plan, const ingot_matmul_desc &desc,
-            const std::vector<cublasLtMatmulAlgo_t> &algorithms,
-            const Operands &operands);
+  /// What matmuls of one shape have in common.
+  struct Choice {
+    /// Nothing if the library has none.
+    std::optional<cublasLtMatmulAlgo_t> algorithm;
+    /// Whether the epilogue is faster in kernels of its own, once it is known.
+    std::optional<bool> isFasterApart;
+  };
+  /// Gives the plan the algorithm of its shape, which is chosen for the first
+  /// plan. Returns its choice, which has none if there is no algorithm.
+  Choice &chooseAlgorithm(Plan &plan, const ingot_matmul_desc &desc,
+                          const Operands &operands);
+  /// Returns the library's algorithms, best first; none if it has no such
+  /// matmul.
+  std::vector<cublasLtMatmulAlgo_t>
+  listAlgorithms(const Plan &plan, const ingot_matmul_desc &desc,
+                 const Operands &operands) const;
+  /// Describes everything that the choice of an algorithm depends on, with the
+  /// version of the library.
+  std::string describeKind(const Plan &plan, const ingot_matmul_desc &desc,
+                           const Operands &operands) const;
+  /// Returns the algorithm that was kept for a kind of matmul, if the library
+  /// knows it.
+  std::optional<cublasLtMatmulAlgo_t> findKept(const Plan &plan,
+                                               const ingot_matmul_desc &desc,
+                                               const std::string &key) const;
+  /// Returns the fastest algorithm; nothing if there was no time to find it.
+  std::optional<cublasLtMatmulAlgo_t>
+  measure(Plan &plan, const std::vector<cublasLtMatmulAlgo_t> &algorithms,
+          const Operands &operands);
   /// Whether the product and its epilogue in kernels of their own are faster
   /// than with the library's epilogue, as measured now or before.
   bool isFasterApart(const Plan &plan, const ingot_matmul_desc &desc,
@@ -101,6 +126,8 @@ private:
   CUstream stream;
   /// Null if the library's first choice is used.
   Tuner *tuner;
+  /// By the shape, types and alignments of a matmul.
+  std::map<std::string, Choice> choices;
 };
 
 } // namespace ingot::runtime

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "runtime/cuda/libraries/Dnn.h"
+#include "runtime/cuda/libraries/DnnDescriptor.h"
 
 #include "runtime/core/DType.h"
 #include "runtime/core/Error.h"
@@ -47,66 +47,6 @@ void Dnn::check(cudnnStatus_t status, const char *action) const {
                   "check the GPU with nvidia-smi");
 }
 
-/// An object of the library, with its attributes.
-class Dnn::Descriptor {
-public:
-  Descriptor() = default;
-  Descriptor(const Dnn &dnn, cudnnBackendDescriptorType_t type) : dnn(&dnn) {
-    dnn.check(dnn.cudnnBackendCreateDescriptor(type, &handle),
-              "describing a convolution");
-  }
-  Descriptor(Descriptor &&other) noexcept { *this = std::move(other); }
-  Descriptor &operator=(Descriptor &&other) noexcept {
-    std::swap(dnn, other.dnn);
-    std::swap(handle, other.handle);
-    return *this;
-  }
-  ~Descriptor() {
-    if (handle)
-      (void)dnn->cudnnBackendDestroyDescriptor(handle);
-  }
-
-  cudnnBackendDescriptor_t get() const { return handle; }
-
-  template <typename T>
-  void set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,
-           const T *values, int64_t count) {
-    dnn->check(dnn->cudnnBackendSetAttribute(handle, name, type, count, values),
-               "describing a convolution");
-  }
-  void set(cudnnBackendAttributeName_t name, const Descriptor &other) {
-    set(name, CUDNN_TYPE_BACKEND_DESCRIPTOR, &other.handle, 1);
-  }
-  void set(cudnnBackendAttributeName_t name, int64_t value) {
-    set(name, CUDNN_TYPE_INT64, &value, 1);
-  }
-  void set(cudnnBackendAttributeName_t name,
-           const std::vector<int64_t> &values) {
-    set(name, CUDNN_TYPE_INT64, values.data(),
-        static_cast<int64_t>(values.size()));
-  }
-  /// How many values there are; fills in `values` as far as they go.
-  template <typename T>
-  int64_t read(cudnnBackendAttributeName_t name,
-               cudnnBackendAttributeType_t type, T *values,
-               int64_t count) const {
-    int64_t found = 0;
-    dnn->check(dnn->cudnnBackendGetAttribute(handle, name, type, count, &found,
-                                             values),
-               "asking cuDNN");
-    return found;
-  }
-  cudnnStatus_t tryFinish() { return dnn->cudnnBackendFinalize(handle); }
-  void finish() { dnn->check(tryFinish(), "describing a convolution"); }
-
-private:
-  const Dnn *dnn = nullptr;
-  cudnnBackendDescriptor_t handle = nullptr;
-};
-
-/// The numbers of the three tensors in plans.
-enum TensorId : int64_t { InputId = 1, FilterId, OutputId };
-
 struct Dnn::Algorithm {
   /// Alive while the execution is.
   Descriptor config, execution;
@@ -115,7 +55,8 @@ struct Dnn::Algorithm {
 
 struct Dnn::Plan {
   /// Alive while the algorithm is.
-  Descriptor operation, graph;
+  std::vector<Descriptor> operations;
+  Descriptor graph;
   Algorithm algorithm;
 };
 
@@ -136,145 +77,6 @@ Dnn::Dnn(const std::string &device) : Dnn() {
   properties->set(CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, CUDNN_TYPE_CHAR,
                   device.data(), static_cast<int64_t>(device.size()));
   properties->finish();
-}
-
-static cudnnDataType_t getDataType(int32_t type) {
-  DType dtype = getDType(type);
-  switch (dtype) {
-  case DType::F64:
-    return CUDNN_DATA_DOUBLE;
-  case DType::F32:
-    return CUDNN_DATA_FLOAT;
-  case DType::BF16:
-    return CUDNN_DATA_BFLOAT16;
-  case DType::F16:
-    return CUDNN_DATA_HALF;
-  default:
-    throw std::invalid_argument("cuDNN does not take elements of type " +
-                                std::string(getName(dtype)));
-  }
-}
-
-Dnn::Descriptor Dnn::describeTensor(int64_t id, int32_t type,
-                                    const std::vector<int64_t> &dims,
-                                    bool channelsLast) const {
-  std::vector<size_t> order(dims.size());
-  std::iota(order.begin(), order.end(), 0);
-  if (channelsLast)
-    std::rotate(order.begin() + 1, order.begin() + 2, order.end());
-  std::vector<int64_t> strides(dims.size());
-  int64_t stride = 1;
-  for (size_t i = dims.size(); i-- > 0; stride *= dims[order[i]])
-    strides[order[i]] = stride;
-  cudnnDataType_t dataType = getDataType(type);
-  Descriptor tensor(*this, CUDNN_BACKEND_TENSOR_DESCRIPTOR);
-  tensor.set(CUDNN_ATTR_TENSOR_UNIQUE_ID, id);
-  tensor.set(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, &dataType, 1);
-  tensor.set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, int64_t(INGOT_ALIGNMENT));
-  tensor.set(CUDNN_ATTR_TENSOR_DIMENSIONS, dims);
-  tensor.set(CUDNN_ATTR_TENSOR_STRIDES, strides);
-  tensor.finish();
-  return tensor;
-}
-
-namespace {
-/// The names of the attributes of an operation.
-struct OperationNames {
-  cudnnBackendDescriptorType_t type;
-  cudnnBackendAttributeName_t convolution, input, filter, output, alpha, beta;
-};
-} // namespace
-
-static const OperationNames &getNames(ConvolutionResult result) {
-  static const OperationNames forward = {
-      CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR,
-      CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC,
-      CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X,
-      CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W,
-      CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y,
-      CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA,
-      CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA};
-  static const OperationNames inputGrad = {
-      CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR,
-      CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC,
-      CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX,
-      CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W,
-      CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY,
-      CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA,
-      CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA};
-  static const OperationNames filterGrad = {
-      CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR,
-      CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC,
-      CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X,
-      CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW,
-      CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY,
-      CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA,
-      CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA};
-  return result == ConvolutionResult::Output      ? forward
-         : result == ConvolutionResult::InputGrad ? inputGrad
-                                                  : filterGrad;
-}
-
-Dnn::Descriptor Dnn::describeOperation(const ingot_conv_desc &desc,
-                                       ConvolutionResult result) const {
-  // The library requires at least two spatial dimensions.
-  int64_t rank = desc.spatial_rank, extra = rank < 2 ? 2 - rank : 0;
-  auto spatial = [&](const int64_t *values, int64_t fill) {
-    std::vector<int64_t> all(extra, fill);
-    all.insert(all.end(), values, values + rank);
-    return all;
-  };
-  auto dims = [&](int64_t first, int64_t second, const int64_t *extents) {
-    std::vector<int64_t> all = {first, second};
-    for (int64_t extent : spatial(extents, 1))
-      all.push_back(extent);
-    return all;
-  };
-  bool isDouble = desc.type == INGOT_F64;
-  cudnnDataType_t computeType = isDouble ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT;
-  cudnnConvolutionMode_t mode = CUDNN_CROSS_CORRELATION;
-  Descriptor convolution(*this, CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
-  convolution.set(CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE,
-                  &computeType, 1);
-  convolution.set(CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_TYPE_CONVOLUTION_MODE,
-                  &mode, 1);
-  convolution.set(CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, rank + extra);
-  convolution.set(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS,
-                  spatial(desc.pad_low, 0));
-  convolution.set(CUDNN_ATTR_CONVOLUTION_POST_PADDINGS,
-                  spatial(desc.pad_high, 0));
-  convolution.set(CUDNN_ATTR_CONVOLUTION_DILATIONS, spatial(desc.dilation, 1));
-  convolution.set(CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES,
-                  spatial(desc.stride, 1));
-  convolution.finish();
-
-  Descriptor input = describeTensor(InputId, desc.type,
-                                    dims(desc.batch, desc.in_channels, desc.in),
-                                    desc.channels_last);
-  Descriptor filter = describeTensor(
-      FilterId, desc.type,
-      dims(desc.out_channels, desc.in_channels / desc.groups, desc.kernel),
-      desc.filter_channels_last);
-  Descriptor output = describeTensor(
-      OutputId, desc.type, dims(desc.batch, desc.out_channels, desc.out),
-      desc.channels_last);
-  const OperationNames &names = getNames(result);
-  Descriptor operation(*this, names.type);
-  operation.set(names.convolution, convolution);
-  operation.set(names.input, input);
-  operation.set(names.filter, filter);
-  operation.set(names.output, output);
-  const double alpha = 1, beta = 0;
-  const float alphaF32 = 1, betaF32 = 0;
-  if (isDouble) {
-    operation.set(names.alpha, CUDNN_TYPE_DOUBLE, &alpha, 1);
-    operation.set(names.beta, CUDNN_TYPE_DOUBLE, &beta, 1);
-  } else {
-    operation.set(names.alpha, CUDNN_TYPE_FLOAT, &alphaF32, 1);
-    operation.set(names.beta, CUDNN_TYPE_FLOAT, &betaF32, 1);
-  }
-  operation.finish();
-  return operation;
 }
 
 Dnn::Engine Dnn::getEngine(const Descriptor &config) const {
@@ -329,11 +131,16 @@ std::string Dnn::getName(const Descriptor &config) const {
 }
 
 std::unique_ptr<Dnn::Plan> Dnn::describe(const ingot_conv_desc &desc,
-                                         ConvolutionResult result) const {
+                                         ConvolutionResult result,
+                                         ConvolutionFusion fusion) const {
   auto plan = std::make_unique<Plan>();
-  plan->operation = describeOperation(desc, result);
+  plan->operations = describeOperations(desc, result, fusion);
+  std::vector<cudnnBackendDescriptor_t> operations;
+  for (const Descriptor &operation : plan->operations)
+    operations.push_back(operation.get());
   plan->graph = Descriptor(*this, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
-  plan->graph.set(CUDNN_ATTR_OPERATIONGRAPH_OPS, plan->operation);
+  plan->graph.set(CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR,
+                  operations.data(), static_cast<int64_t>(operations.size()));
   if (handle)
     plan->graph.set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE,
                     &handle, 1);
@@ -409,10 +216,15 @@ std::vector<Dnn::Algorithm> Dnn::findAlgorithms(const Plan &plan,
 Dnn::Algorithm Dnn::findFirst(const Plan &plan,
                               const ingot_conv_desc &desc) const {
   std::vector<Algorithm> algorithms = findAlgorithms(plan, desc, /*most=*/1);
+  bool isFused = plan.operations.size() > 1;
   if (algorithms.empty())
     throw failure("cuDNN",
-                  "no algorithm computes this convolution in its precision and "
-                  "with the same bits in every run, within " +
+                  std::string("no algorithm computes this convolution ") +
+                      (isFused ? "with its normalizations (--conv-fusion off "
+                                 "compiles without), "
+                               : "") +
+                      "in its precision and with the same bits in every run, "
+                      "within " +
                       std::to_string(desc.scratch_bytes) + " bytes",
                   "install a later cuDNN, or compile with --target cpu");
   return std::move(algorithms.front());
@@ -425,7 +237,8 @@ static constexpr size_t kMostCandidates = 8;
 /// The key of a convolution in the tuner's file: everything that the choice of
 /// an algorithm depends on.
 static std::string describeConvolution(const ingot_conv_desc &desc,
-                                       ConvolutionResult result) {
+                                       ConvolutionResult result,
+                                       ConvolutionFusion fusion) {
   std::string text;
   auto add = [&](int64_t number) {
     text += (text.empty() ? "" : " ") + std::to_string(number);
@@ -439,15 +252,19 @@ static std::string describeConvolution(const ingot_conv_desc &desc,
   for (const int64_t *extents : {desc.in, desc.out, desc.kernel, desc.stride,
                                  desc.dilation, desc.pad_low, desc.pad_high})
     std::for_each(extents, extents + desc.spatial_rank, add);
+  if (fusion.normalizes)
+    text += " normalized";
+  if (fusion.sums)
+    text += " with sums";
   return text;
 }
 
 void Dnn::tune(Plan &plan, const ingot_conv_desc &desc,
-               ConvolutionResult result, const Tensors &tensors,
+               ConvolutionResult result, const ConvolutionTensors &tensors,
                void *scratch) const {
   std::string key = "convolution by cuDNN " +
                     std::to_string(cudnnGetVersion()) + ": " +
-                    describeConvolution(desc, result);
+                    describeConvolution(desc, result, tensors.getFusion());
   std::vector<Algorithm> algorithms;
   if (std::optional<std::string> kept = tuner->find(key))
     algorithms = findAlgorithms(plan, desc, /*most=*/1, *kept);
@@ -455,10 +272,14 @@ void Dnn::tune(Plan &plan, const ingot_conv_desc &desc,
     plan.algorithm = std::move(algorithms.front());
     return;
   }
+  // Making the plans of candidates takes most of the time.
+  Tuner::Search search(*tuner);
+  if (!search.hasTime())
+    return;
   algorithms = findAlgorithms(plan, desc, kMostCandidates);
   // Repeated runs are safe, because inputs are not overwritten.
   std::optional<size_t> fastest =
-      tuner->findFastest(algorithms.size(), [&](size_t i) {
+      search.findFastest(algorithms.size(), [&](size_t i) {
         return run(algorithms[i], tensors, scratch) == CUDNN_STATUS_SUCCESS;
       });
   if (!fastest)
@@ -469,9 +290,9 @@ void Dnn::tune(Plan &plan, const ingot_conv_desc &desc,
 
 std::unique_ptr<Dnn::Plan> Dnn::plan(const ingot_conv_desc &desc,
                                      ConvolutionResult result,
-                                     const Tensors &tensors,
+                                     const ConvolutionTensors &tensors,
                                      void *scratch) const {
-  auto plan = describe(desc, result);
+  auto plan = describe(desc, result, tensors.getFusion());
   if (tuner)
     tune(*plan, desc, result, tensors, scratch);
   if (!plan->algorithm.execution.get())
@@ -480,15 +301,16 @@ std::unique_ptr<Dnn::Plan> Dnn::plan(const ingot_conv_desc &desc,
 }
 
 ConvolutionChoice Dnn::choose(const ingot_conv_desc &desc,
-                              ConvolutionResult result) const {
-  auto plan = describe(desc, result);
+                              ConvolutionResult result,
+                              ConvolutionFusion fusion) const {
+  auto plan = describe(desc, result, fusion);
   return findFirst(*plan, desc).choice;
 }
 
 std::vector<ConvolutionChoice> Dnn::list(const ingot_conv_desc &desc,
                                          ConvolutionResult result,
                                          const std::string &name) const {
-  auto plan = describe(desc, result);
+  auto plan = describe(desc, result, ConvolutionFusion());
   std::vector<ConvolutionChoice> choices;
   for (const Algorithm &algorithm :
        findAlgorithms(*plan, desc, kMostCandidates, name))
@@ -498,8 +320,9 @@ std::vector<ConvolutionChoice> Dnn::list(const ingot_conv_desc &desc,
 
 ConvolutionChoice ingot::runtime::chooseConvolution(const ingot_conv_desc &desc,
                                                     ConvolutionResult result,
-                                                    const std::string &device) {
-  return Dnn(device).choose(desc, result);
+                                                    const std::string &device,
+                                                    ConvolutionFusion fusion) {
+  return Dnn(device).choose(desc, result, fusion);
 }
 
 std::vector<ConvolutionChoice> ingot::runtime::listConvolutions(
@@ -508,22 +331,37 @@ std::vector<ConvolutionChoice> ingot::runtime::listConvolutions(
   return Dnn(device).list(desc, result, name);
 }
 
-cudnnStatus_t Dnn::run(const Algorithm &algorithm, const Tensors &tensors,
-                       void *scratch) const {
+cudnnStatus_t Dnn::run(const Algorithm &algorithm,
+                       const ConvolutionTensors &tensors, void *scratch) const {
+  std::vector<const void *> places;
+  std::vector<int64_t> ids;
+  int64_t id = InputId;
+  for (const void *tensor :
+       {tensors.input, tensors.filter, tensors.output, tensors.scale,
+        tensors.shift, tensors.sums, tensors.squares}) {
+    if (tensor) {
+      places.push_back(tensor);
+      ids.push_back(id);
+    }
+    ++id;
+  }
   Descriptor pack(*this, CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
-  pack.set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, tensors,
-           3);
-  pack.set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, {InputId, FilterId, OutputId});
+  pack.set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR,
+           places.data(), static_cast<int64_t>(places.size()));
+  pack.set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, ids);
   pack.set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, &scratch, 1);
   pack.finish();
   return cudnnBackendExecute(handle, algorithm.execution.get(), pack.get());
 }
 
 void Dnn::convolve(const ingot_conv_desc &desc, ConvolutionResult result,
-                   const void *input, const void *filter, const void *output,
-                   void *scratch) {
-  Tensors tensors = {input, filter, output};
-  const Plan &plan = plans.get(desc, static_cast<int>(result), [&] {
+                   const ConvolutionTensors &tensors, void *scratch) {
+  ConvolutionFusion fusion = tensors.getFusion();
+  constexpr int normalized = 4, withSums = 8;
+  int variant = static_cast<int>(result) +
+                (fusion.normalizes ? normalized : 0) +
+                (fusion.sums ? withSums : 0);
+  const Plan &plan = plans.get(desc, variant, [&] {
     return this->plan(desc, result, tensors, scratch);
   });
   check(run(plan.algorithm, tensors, scratch), "convolving");

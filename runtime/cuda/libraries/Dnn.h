@@ -37,6 +37,26 @@ namespace ingot::runtime {
 /// Which of the three tensors of a convolution is computed from the others.
 enum class ConvolutionResult { Output, InputGrad, FilterGrad };
 
+/// What is computed with a convolution: a normalization of the input, and the
+/// sums of the result and of its squares.
+struct ConvolutionFusion {
+  bool normalizes = false, sums = false;
+};
+
+/// The addresses of a convolution's tensors; null for those that it does not
+/// have.
+struct ConvolutionTensors {
+  const void *input, *filter, *output;
+  /// The input is max(input scale + shift, 0), by channel.
+  const void *scale = nullptr, *shift = nullptr;
+  /// Of each channel of the output.
+  const void *sums = nullptr, *squares = nullptr;
+
+  ConvolutionFusion getFusion() const {
+    return {scale != nullptr, sums != nullptr};
+  }
+};
+
 /// How cuDNN computes a convolution.
 struct ConvolutionChoice {
   int64_t workspaceBytes = 0;
@@ -60,13 +80,13 @@ public:
 
   /// Enqueues a convolution (Abi.h) or one of its gradients. Throws failure.
   void convolve(const ingot_conv_desc &desc, ConvolutionResult result,
-                const void *input, const void *filter, const void *output,
-                void *scratch);
+                const ConvolutionTensors &tensors, void *scratch);
 
   /// Returns the algorithm that `convolve` would use without a tuner. Throws
   /// failure if there is none.
   ConvolutionChoice choose(const ingot_conv_desc &desc,
-                           ConvolutionResult result) const;
+                           ConvolutionResult result,
+                           ConvolutionFusion fusion) const;
   /// Returns the algorithms that `convolve` would measure with a tuner, in the
   /// library's order, best first; with a name, only the one of that name.
   std::vector<ConvolutionChoice> list(const ingot_conv_desc &desc,
@@ -81,14 +101,12 @@ private:
   struct Algorithm;
   struct Plan;
   struct Engine;
-  /// The addresses of input, filter and output.
-  using Tensors = const void *[3];
-
   /// Loads the library.
   Dnn();
   /// A plan without an algorithm.
   std::unique_ptr<Plan> describe(const ingot_conv_desc &desc,
-                                 ConvolutionResult result) const;
+                                 ConvolutionResult result,
+                                 ConvolutionFusion fusion) const;
   /// Returns at most `most` algorithms that fit into the scratch memory, as in
   /// `list`.
   std::vector<Algorithm> findAlgorithms(const Plan &plan,
@@ -98,21 +116,30 @@ private:
   /// Returns the first algorithm. Throws failure if there is none.
   Algorithm findFirst(const Plan &plan, const ingot_conv_desc &desc) const;
   std::unique_ptr<Plan> plan(const ingot_conv_desc &desc,
-                             ConvolutionResult result, const Tensors &tensors,
+                             ConvolutionResult result,
+                             const ConvolutionTensors &tensors,
                              void *scratch) const;
   /// Takes the fastest algorithm, as measured now or before.
   void tune(Plan &plan, const ingot_conv_desc &desc, ConvolutionResult result,
-            const Tensors &tensors, void *scratch) const;
-  cudnnStatus_t run(const Algorithm &algorithm, const Tensors &tensors,
-                    void *scratch) const;
+            const ConvolutionTensors &tensors, void *scratch) const;
+  cudnnStatus_t run(const Algorithm &algorithm,
+                    const ConvolutionTensors &tensors, void *scratch) const;
   /// Describes a tensor, whose `dims` begin with batch and channels, or with
   /// the output and input channels of a filter.
   Descriptor describeTensor(int64_t id, int32_t type,
-                            const std::vector<int64_t> &dims,
-                            bool channelsLast) const;
-  /// Describes the convolution as an operation on three tensors.
-  Descriptor describeOperation(const ingot_conv_desc &desc,
-                               ConvolutionResult result) const;
+                            const std::vector<int64_t> &dims, bool channelsLast,
+                            bool isVirtual = false) const;
+  /// Describes y = mode(x), or y = mode(x, with), in f32.
+  Descriptor describePointwise(cudnnPointwiseMode_t mode, const Descriptor &x,
+                               const Descriptor *with,
+                               const Descriptor &y) const;
+  Descriptor describeSums(const Descriptor &x, const Descriptor &sums,
+                          const Descriptor &squares) const;
+  /// Describes the convolution as an operation on three tensors, with those
+  /// around it.
+  std::vector<Descriptor> describeOperations(const ingot_conv_desc &desc,
+                                             ConvolutionResult result,
+                                             ConvolutionFusion fusion) const;
   /// Returns the engine of a configuration.
   Engine getEngine(const Descriptor &config) const;
   /// Returns a name of a configuration and its engine.
@@ -136,7 +163,7 @@ private:
 /// none.
 [[gnu::visibility("default")]] ConvolutionChoice
 chooseConvolution(const ingot_conv_desc &desc, ConvolutionResult result,
-                  const std::string &device);
+                  const std::string &device, ConvolutionFusion fusion = {});
 /// Returns all choices that --tune would measure there, or the one of that
 /// name.
 [[gnu::visibility("default")]] std::vector<ConvolutionChoice>

@@ -42,9 +42,13 @@ Library Library::ofToolkit(const std::string &name, int driver) {
                      ", or have LD_LIBRARY_PATH name their folder"};
 }
 
+void *Library::findIfThere(const char *symbol) const {
+  return dlsym(handle, symbol);
+}
+
 void *Library::find(const char *symbol, const char *other) const {
   for (const char *name : {symbol, other})
-    if (void *found = name ? dlsym(handle, name) : nullptr)
+    if (void *found = name ? findIfThere(name) : nullptr)
       return found;
   throw failure(name, std::string("has no ") + symbol,
                 "install a later version of it");

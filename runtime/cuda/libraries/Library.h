@@ -35,6 +35,13 @@ public:
     function = reinterpret_cast<Function *>(find(symbol, other));
   }
 
+  /// Sets `function` to the exported `symbol`; leaves it if there is none.
+  template <typename Function>
+  void loadIfThere(Function *&function, const char *symbol) const {
+    if (void *found = findIfThere(symbol))
+      function = reinterpret_cast<Function *>(found);
+  }
+
   const std::string &getName() const { return name; }
   /// Returns the handle of dlopen.
   void *getHandle() const { return handle; }
@@ -42,6 +49,7 @@ public:
 private:
   Library(const std::vector<std::string> &names, const std::string &hint);
   void *find(const char *symbol, const char *other) const;
+  void *findIfThere(const char *symbol) const;
 
   std::string name;
   void *handle = nullptr;

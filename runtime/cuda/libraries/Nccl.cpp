@@ -29,11 +29,9 @@ static ncclDataType_t getType(int32_t type) {
   }
 }
 
-Nccl::Nccl(const Driver &driver, Communicator &ranks)
-    : driver(driver), ranks(ranks),
-      library("libnccl.so." + std::to_string(NCCL_MAJOR),
-              "install NCCL, or have LD_LIBRARY_PATH name its folder") {
-#define INGOT_LOAD(name) library.load(name, #name);
+Nccl::Nccl(const Driver &driver, Communicator &ranks, NcclMemory &memory)
+    : driver(driver), ranks(ranks), memory(memory) {
+#define INGOT_LOAD(name) memory.getLibrary().load(name, #name);
   INGOT_NCCL_FUNCTIONS(INGOT_LOAD)
 #undef INGOT_LOAD
   ncclUniqueId id{};
@@ -45,12 +43,15 @@ Nccl::Nccl(const Driver &driver, Communicator &ranks)
         "connecting the GPUs");
   driver.check(driver.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING),
                "making a stream");
+  note = memory.registerBlocks(communicator, ranks);
 }
 
 Nccl::~Nccl() {
   // This runs after failures as well, when another one makes no difference.
-  if (communicator)
+  if (communicator) {
+    memory.deregisterBlocks(communicator);
     (void)ncclCommDestroy(communicator);
+  }
   for (auto &[bucket, pair] : events)
     for (CUevent event : {pair.ready, pair.done})
       if (event)

@@ -14,7 +14,7 @@
 #define INGOT_RUNTIME_CUDA_LIBRARIES_NCCL_H
 
 #include "runtime/cuda/Driver.h"
-#include "runtime/cuda/libraries/Library.h"
+#include "runtime/cuda/libraries/NcclMemory.h"
 
 #include <compare>
 #include <map>
@@ -44,9 +44,9 @@ class Communicator;
 
 class Nccl {
 public:
-  /// Connects the current GPUs of all ranks, which call this at the same point.
-  /// Throws failure.
-  Nccl(const Driver &driver, Communicator &ranks);
+  /// Connects the current GPUs of all ranks, which call this at the same point,
+  /// and registers the blocks of `memory`. Throws failure.
+  Nccl(const Driver &driver, Communicator &ranks, NcclMemory &memory);
   ~Nccl();
 
   /// A bucket; its type is an ingot_dtype.
@@ -86,6 +86,10 @@ public:
   /// Makes later work of `stream` wait for all exchanges in flight.
   void joinAll(CUstream stream);
 
+  /// Returns how exchanges access memory, for users, if that is not the fastest
+  /// way; empty after the first call.
+  std::string takeNote() { return std::exchange(note, ""); }
+
   /// Waits for an event that may depend on other ranks. Returns what is wrong
   /// if a rank fails, or after the limit of waits; otherwise "".
   std::string wait(CUevent event);
@@ -115,7 +119,7 @@ private:
 
   const Driver &driver;
   Communicator &ranks;
-  Library library;
+  NcclMemory &memory;
 #define INGOT_DECLARE(name) decltype(::name) *name;
   INGOT_NCCL_FUNCTIONS(INGOT_DECLARE)
 #undef INGOT_DECLARE
@@ -125,6 +129,7 @@ private:
   /// Buckets whose exchange has started and has not been joined.
   std::set<int32_t> inFlight;
   std::vector<Bucket> deferred;
+  std::string note;
 };
 
 } // namespace ingot::runtime

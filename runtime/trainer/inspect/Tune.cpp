@@ -52,12 +52,29 @@ static void limitToSteps(Options &options) {
     options.given.erase(option);
 }
 
-void ingot::runtime::readTune(Options &options) {
+/// On a GPU algorithms of libraries are measured in the first step, unless the
+/// user says otherwise. A profile shows what is kept from other runs.
+static void tuneByDefault(Options &options) {
+  // Algorithms of many convolutions take longer; later runs go on with them.
+  constexpr int64_t seconds = 10;
+  bool observes = !options.diagnose.empty() || !options.profile.empty();
+  if (!options.isGiven("--tune-seconds"))
+    options.tuneSeconds = seconds;
+  if (options.isGiven("--tune"))
+    return;
+  options.tune = "cache";
+  if (observes)
+    options.tuneSeconds = 0;
+}
+
+void ingot::runtime::readTune(Options &options, const Manifest &manifest) {
+  if (manifest.targetKind != "cpu")
+    tuneByDefault(options);
   if (options.tune == "off") {
     options.tune.clear();
     options.given.erase("--tune");
   }
-  if (!options.tune.empty() &&
+  if (options.isGiven("--tune") &&
       !(options.diagnose.empty() && options.profile.empty()))
     throw usageError("--tune",
                      options.diagnose.empty()

@@ -24,8 +24,9 @@ namespace ingot::runtime {
 class Console;
 
 /// Tells the settings off and measure:SECONDS of --tune apart from the name of
-/// a file; a run that is measured is limited to its steps. Throws usageError.
-void readTune(Options &options);
+/// a file; a run that is measured is limited to its steps. On a GPU, --tune is
+/// on by default. Throws usageError.
+void readTune(Options &options, const Manifest &manifest);
 
 /// Variables of the environment like OMP_NUM_THREADS=2, and options like
 /// --workers=2.

@@ -20,7 +20,8 @@ using namespace ingot::runtime;
 
 Session::Session(const ingot_module_t &module, const Manifest &manifest,
                  int64_t rank, int64_t ranks)
-    : module(module), manifest(manifest), device(openDevice(module, manifest)),
+    : module(module), manifest(manifest),
+      device(openDevice(module, manifest, ranks)),
       transfers(device->getTransfers()) {
   for (size_t i = 0; i < manifest.functions.size(); ++i) {
     Function function;

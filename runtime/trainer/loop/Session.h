@@ -65,7 +65,7 @@ public:
 
   const Device &getDevice() const { return *device; }
   /// Calls Device::tune.
-  bool tune(const std::string &path) { return device->tune(path); }
+  bool tune(const Device::Tuning &tuning) { return device->tune(tuning); }
   bool allowVariation() { return device->allowVariation(); }
 
   /// Returns the host's address of a state. It is valid between fetchState()

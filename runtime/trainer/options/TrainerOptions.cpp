@@ -290,16 +290,19 @@ void OptionTable::addObserving(Options &options) {
       ->capture_default_str()
       ->configurable(false)
       ->group(group);
-  app.add_flag("--tune{cache}", options.tune,
-               "Measure alternatives and take the fastest: threads, their "
-               "places, --workers and --prefetch before a run on CPUs, how "
-               "buckets are joined in the first steps of several ranks there, "
-               "kernels and algorithms in those on a GPU; the choices are "
-               "kept for later runs, with --tune=FILE in that file; --tune=off "
-               "does not")
+  app.add_flag(
+         "--tune{cache}", options.tune,
+         "Measure alternatives and take the fastest: threads, their "
+         "places, --workers and --prefetch before a run on CPUs, how "
+         "buckets are joined in the first steps of several ranks there, "
+         "kernels and algorithms in those on a GPU; the choices are "
+         "kept for later runs, with --tune=FILE in that file. Without it, "
+         "algorithms on a GPU are measured and kept; --tune=off leaves "
+         "them to the libraries")
       ->group("Run");
   app.add_option("--tune-seconds", options.tuneSeconds,
-                 "How long --tune measures before a run on CPUs")
+                 "How long --tune measures: before a run on CPUs, and in the "
+                 "first step, without it too, on a GPU (there 10)")
       ->type_name("N")
       ->check(atLeast(1))
       ->capture_default_str()
@@ -555,7 +558,7 @@ ParsedOptions ingot::runtime::parseOptions(int argc, const char *const *argv,
   finishRunOptions(options, manifest);
   if (!options.diagnose.empty())
     limitToDiagnosis(options);
-  readTune(options);
+  readTune(options, manifest);
   return {std::move(options), ""};
 }
 

@@ -12,6 +12,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <unistd.h>
 #include <utility>
 
 using fakes::fails;
@@ -361,6 +362,8 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t product,
                               const cublasLtMatmulAlgo_t *algorithm,
                               void *workspace, size_t workspaceBytes,
                               cudaStream_t stream) {
+  if (long slow = fakes::getSetting("INGOT_FAKE_SLOW", 0))
+    usleep(slow * 1000);
   const Layout &a = get(aLayout), &b = get(bLayout), &c = get(cLayout);
   bool transposesA =
       getAttribute(product, CUBLASLT_MATMUL_DESC_TRANSA) == CUBLAS_OP_T;

@@ -31,6 +31,8 @@ bool isConvolutionAlone(const Descriptor &graph) {
 
 int64_t countEngines(const Descriptor &descriptor) {
   bool isOther = descriptor.graph && !isConvolutionAlone(*descriptor.graph);
+  if (isOther && !isSupportedFusion(*descriptor.graph).value_or(true))
+    return 0;
   return isOther ? 1 : fakes::getSetting("INGOT_FAKE_ENGINES", 3);
 }
 
@@ -169,7 +171,8 @@ cudnnStatus_t cudnnBackendSetAttribute(cudnnBackendDescriptor_t descriptor,
   } else if (type == CUDNN_TYPE_DATA_TYPE ||
              type == CUDNN_TYPE_POINTWISE_MODE ||
              type == CUDNN_TYPE_REDUCTION_OPERATOR_TYPE ||
-             type == CUDNN_TYPE_RNG_DISTRIBUTION) {
+             type == CUDNN_TYPE_RNG_DISTRIBUTION ||
+             type == CUDNN_TYPE_GENSTATS_MODE) {
     object->numbers[name] = {*static_cast<const int32_t *>(values)};
   } else if (type == CUDNN_TYPE_BOOLEAN) {
     object->numbers[name] = {*static_cast<const bool *>(values)};
@@ -264,9 +267,13 @@ cudnnStatus_t cudnnBackendExecute(cudnnHandle_t, cudnnBackendDescriptor_t plan,
     record("violation", " cudnnBackendExecute: no tensors");
   int64_t engine = find(plan)->engine;
   bool isBroken = fakes::getSetting("INGOT_FAKE_BROKEN_ENGINE", -1) == engine;
-  if (record(__func__, " engine=%d", static_cast<int>(engine)) || isBroken)
-    return CUDNN_STATUS_EXECUTION_FAILED;
   const Descriptor *graph = find(plan)->graph;
+  bool isFused =
+      graph && isSupportedFusion(*graph) && !isConvolutionAlone(*graph);
+  if (record(__func__, " engine=%d%s", static_cast<int>(engine),
+             isFused ? " fused" : "") ||
+      isBroken)
+    return CUDNN_STATUS_EXECUTION_FAILED;
   if (!graph) {
     record("violation", " cudnnBackendExecute: a plan without operation");
     return CUDNN_STATUS_BAD_PARAM;

@@ -8,10 +8,13 @@
 #include "test/fakes/cuda/Fakes.h"
 #include "test/fakes/cuda/numbers/Exchange.h"
 
+#include <chrono>
+#include <cuda.h>
 #include <map>
 #include <memory>
 #include <nccl.h>
 #include <string>
+#include <thread>
 
 using fakes::record;
 
@@ -21,6 +24,68 @@ using fakes::ExchangeKind;
 /// Each with its exchanges, where they are computed. Work that is under way
 /// outlives its communicator.
 static std::map<ncclComm_t, std::shared_ptr<Exchange>> living;
+
+namespace {
+/// Memory of ncclMemAlloc, which other GPUs can map.
+std::map<const char *, size_t> allocated;
+
+/// A block that is registered with a communicator.
+struct Registered {
+  ncclComm_t communicator;
+  const char *begin;
+  size_t bytes;
+  bool isWindow;
+};
+std::map<const void *, Registered> registered;
+
+/// NCCL_WIN_REQUIRED_ALIGNMENT of later headers.
+constexpr uintptr_t kWindowAlignment = 4096;
+
+bool isCapturing() {
+  auto ask = fakes::findInDriver<fakes::AskWhether>("ingotFakeIsCapturing");
+  return ask && ask();
+}
+
+/// Where memory is in the block that holds it; -1 if none is registered.
+int64_t findPlace(ncclComm_t communicator, const void *place) {
+  auto *byte = static_cast<const char *>(place);
+  for (const auto &[handle, block] : registered)
+    if (block.communicator == communicator && byte >= block.begin &&
+        byte < block.begin + block.bytes)
+      return byte - block.begin;
+  return -1;
+}
+
+/// Registers a block. `what` is the function.
+ncclResult_t addBlock(const char *what, ncclComm_t communicator, void *place,
+                      size_t bytes, void **handle, bool isWindow) {
+  auto isOnDevice =
+      fakes::findInDriver<fakes::IsOnDevice>("ingotFakeIsOnDevice");
+  if (isCapturing())
+    record("violation", " %s: a stream is captured", what);
+  if (bytes == 0 || (isOnDevice && !isOnDevice(place, bytes)))
+    record("violation", " %s: the memory is not on the GPU", what);
+  if (findPlace(communicator, place) >= 0)
+    record("violation", " %s: the memory is registered already", what);
+  *handle = new char;
+  registered[*handle] = {communicator, static_cast<const char *>(place), bytes,
+                         isWindow};
+  return ncclSuccess;
+}
+
+ncclResult_t removeBlock(const char *what, ncclComm_t communicator,
+                         const void *handle, bool isWindow) {
+  auto found = registered.find(handle);
+  if (found == registered.end() || found->second.communicator != communicator ||
+      found->second.isWindow != isWindow) {
+    record("violation", " %s: no such registration", what);
+    return ncclInvalidArgument;
+  }
+  registered.erase(found);
+  delete static_cast<const char *>(handle);
+  return ncclSuccess;
+}
+} // namespace
 
 /// Puts an exchange into a stream.
 static void submit(ncclComm_t communicator, cudaStream_t stream,
@@ -43,6 +108,13 @@ static bool use(ncclComm_t communicator) {
 }
 
 static ncclResult_t finish(const char *function, ncclComm_t communicator) {
+  // An abort drops what is registered.
+  for (auto at = registered.begin(); at != registered.end();) {
+    bool isItsOwn = at->second.communicator == communicator;
+    if (isItsOwn && std::string_view(function) == "ncclCommDestroy")
+      record("violation", " %s: memory is registered", function);
+    at = isItsOwn ? registered.erase(at) : std::next(at);
+  }
   if (auto found = living.find(communicator);
       found != living.end() && found->second)
     found->second->abort();
@@ -98,6 +170,86 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t, ncclResult_t *error) {
   return ncclSuccess;
 }
 
+ncclResult_t ncclMemAlloc(void **place, size_t bytes) {
+  if (record(__func__, " bytes=%zu", bytes))
+    return ncclUnhandledCudaError;
+  auto allocate =
+      fakes::findInDriver<CUresult (*)(CUdeviceptr *, size_t)>("cuMemAlloc_v2");
+  CUdeviceptr block = 0;
+  if (allocate(&block, bytes) != CUDA_SUCCESS)
+    return ncclUnhandledCudaError;
+  *place = reinterpret_cast<void *>(block);
+  allocated[static_cast<const char *>(*place)] = bytes;
+  return ncclSuccess;
+}
+
+ncclResult_t ncclMemFree(void *place) {
+  record(__func__);
+  if (allocated.erase(static_cast<const char *>(place)) == 0) {
+    record("violation",
+           " ncclMemFree: memory that ncclMemAlloc did not return");
+    return ncclInvalidArgument;
+  }
+  for (const auto &[handle, block] : registered)
+    if (block.begin == place)
+      record("violation", " ncclMemFree: the memory is registered");
+  fakes::findInDriver<CUresult (*)(CUdeviceptr)>("cuMemFree_v2")(
+      reinterpret_cast<CUdeviceptr>(place));
+  return ncclSuccess;
+}
+
+ncclResult_t ncclCommRegister(const ncclComm_t communicator, void *place,
+                              size_t bytes, void **handle) {
+  if (!use(communicator))
+    record("violation", " ncclCommRegister: no communicator");
+  if (record(__func__, " bytes=%zu", bytes))
+    return ncclUnhandledCudaError;
+  return addBlock(__func__, communicator, place, bytes, handle,
+                  /*isWindow=*/false);
+}
+
+ncclResult_t ncclCommDeregister(const ncclComm_t communicator, void *handle) {
+  record(__func__);
+  return removeBlock(__func__, communicator, handle, /*isWindow=*/false);
+}
+
+ncclResult_t ncclCommWindowRegister(ncclComm_t communicator, void *place,
+                                    size_t bytes, ncclWindow_t *window,
+                                    int flags) {
+  if (!use(communicator))
+    record("violation", " ncclCommWindowRegister: no communicator");
+  if (record(__func__, " bytes=%zu", bytes))
+    return ncclInvalidUsage;
+  if (reinterpret_cast<uintptr_t>(place) % kWindowAlignment != 0)
+    record("violation", " ncclCommWindowRegister: the alignment");
+  auto block = allocated.find(static_cast<const char *>(place));
+  if (block == allocated.end() || block->second < bytes)
+    record("violation", " ncclCommWindowRegister: not of ncclMemAlloc");
+  if (flags != NCCL_WIN_COLL_SYMMETRIC)
+    record("violation", " ncclCommWindowRegister: not symmetric");
+  // All ranks take part, with as many bytes.
+  if (auto &exchange = living.at(communicator)) {
+    Exchange::Call call = {
+        {ExchangeKind::Window, static_cast<int64_t>(bytes), ncclInt8, 0},
+        nullptr,
+        nullptr};
+    while (!exchange->run(call))
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  *window = nullptr;
+  // Windows are none where GPUs cannot access each other's memory.
+  if (fakes::getSetting("INGOT_FAKE_NO_WINDOWS", 0))
+    return ncclSuccess;
+  return addBlock(__func__, communicator, place, bytes,
+                  reinterpret_cast<void **>(window), /*isWindow=*/true);
+}
+
+ncclResult_t ncclCommWindowDeregister(ncclComm_t communicator,
+                                      ncclWindow_t window) {
+  record(__func__);
+  return removeBlock(__func__, communicator, window, /*isWindow=*/true);
+}
+
 ncclResult_t ncclAllReduce(const void *from, void *to, size_t elements,
                            ncclDataType_t type, ncclRedOp_t op,
                            ncclComm_t communicator, cudaStream_t stream) {
@@ -107,7 +259,8 @@ ncclResult_t ncclAllReduce(const void *from, void *to, size_t elements,
              static_cast<int>(type), static_cast<void *>(stream)))
     return ncclRemoteError;
   submit(communicator, stream,
-         {{ExchangeKind::AllReduce, static_cast<int64_t>(elements), type, 0},
+         {{ExchangeKind::AllReduce, static_cast<int64_t>(elements), type, 0,
+           findPlace(communicator, to)},
           from,
           to});
   return ncclSuccess;
@@ -129,7 +282,8 @@ ncclResult_t ncclReduce(const void *from, void *to, size_t elements,
   if (record(__func__, " elements=%zu root=%d", elements, root))
     return ncclRemoteError;
   submit(communicator, stream,
-         {{ExchangeKind::Reduce, static_cast<int64_t>(elements), type, root},
+         {{ExchangeKind::Reduce, static_cast<int64_t>(elements), type, root,
+           findPlace(communicator, to)},
           from,
           to});
   return ncclSuccess;
@@ -143,7 +297,8 @@ ncclResult_t ncclBroadcast(const void *from, void *to, size_t elements,
   if (record(__func__, " elements=%zu root=%d", elements, root))
     return ncclRemoteError;
   submit(communicator, stream,
-         {{ExchangeKind::Broadcast, static_cast<int64_t>(elements), type, root},
+         {{ExchangeKind::Broadcast, static_cast<int64_t>(elements), type, root,
+           findPlace(communicator, to)},
           from,
           to});
   return ncclSuccess;
@@ -156,11 +311,11 @@ ncclResult_t ncclReduceScatter(const void *from, void *to, size_t elements,
     record("violation", " reduce-scatter of wrong arguments");
   if (record(__func__, " elements=%zu", elements))
     return ncclRemoteError;
-  submit(
-      communicator, stream,
-      {{ExchangeKind::ReduceScatter, static_cast<int64_t>(elements), type, 0},
-       from,
-       to});
+  submit(communicator, stream,
+         {{ExchangeKind::ReduceScatter, static_cast<int64_t>(elements), type, 0,
+           findPlace(communicator, from)},
+          from,
+          to});
   return ncclSuccess;
 }
 
@@ -172,7 +327,8 @@ ncclResult_t ncclAllGather(const void *from, void *to, size_t elements,
   if (record(__func__, " elements=%zu", elements))
     return ncclRemoteError;
   submit(communicator, stream,
-         {{ExchangeKind::AllGather, static_cast<int64_t>(elements), type, 0},
+         {{ExchangeKind::AllGather, static_cast<int64_t>(elements), type, 0,
+           findPlace(communicator, to)},
           from,
           to});
   return ncclSuccess;

@@ -17,11 +17,14 @@
 //   INGOT_FAKE_FAIL             the function that fails; with :N, from its Nth
 //                               call on
 //   INGOT_FAKE_NAN              the graph launch after which all values are NaN
+//   INGOT_FAKE_SLOW             milliseconds that the host takes for a matmul
+//                               (0)
 //   INGOT_FAKE_NO_EPILOGUES     matmuls have none: 1 when algorithms are asked
 //                               for, 2 when one runs (0)
 //   INGOT_FAKE_TENSOR_CORES     the first engine of a convolution is
 //                               deterministic and uses tensor cores (0)
 //   INGOT_FAKE_DNN_WORKSPACE    the least workspace of attention (256)
+//   INGOT_FAKE_NO_WINDOWS       NCCL has no symmetric memory (0)
 //   INGOT_FAKE_COMPUTE          everything is computed (0)
 //   INGOT_SOFTWARE_GPU_SEED     draws the order of what nothing orders (0);
 //                               with odd ones the GPU runs ahead of waits

@@ -126,3 +126,14 @@ func.func @state_outside(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = ingot.state_gather_start 0 %x at [32] of 35 : (tensor<4xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
+
+// -----
+
+// Large sharded buckets are padded to equal shards, here to 66 times 6144.
+func.func @reduce_scatter_padded(%a: tensor<400000xf32>) -> tensor<400000xf32> {
+  %0 = ingot.reduce_scatter_start %a : (tensor<400000xf32>) -> tensor<405504xf32>
+  %1 = ingot.reduce_scatter_wait %0 : (tensor<405504xf32>) -> tensor<400000xf32>
+  // expected-error @+1 {{C3: the bucket must have as many elements as its parts take, 405504, got 400000}}
+  %2 = ingot.reduce_scatter_start %a : (tensor<400000xf32>) -> tensor<400000xf32>
+  return %1 : tensor<400000xf32>
+}

@@ -254,3 +254,27 @@ func.func @conv_filter_channels_last_c7(%x: tensor<2x4x9x8xf32>, %w: tensor<6x4x
   %0 = ingot.conv %x, %w {filter_channels_last, dilations = array<i64: 1, 1>, groups = 1 : i64, pad_high = array<i64: 0, 0>, pad_low = array<i64: 0, 0>, strides = array<i64: 1, 1>} : (tensor<2x4x9x8xf32>, tensor<6x4x3x2xf32>) -> tensor<2x6x6x6xf32>
   return
 }
+
+// -----
+
+func.func @conv_statistics_c9(%x: tensor<2x4x3x3xf32>, %w: tensor<6x4x1x1xf32>) {
+  // expected-error @+1 {{'ingot.conv_statistics' op C9: squares must be 'tensor<6xf32>', got 'tensor<4xf32>'}}
+  %0, %1, %2 = ingot.conv_statistics %x, %w {dilations = array<i64: 1, 1>, groups = 1 : i64, pad_high = array<i64: 0, 0>, pad_low = array<i64: 0, 0>, strides = array<i64: 1, 1>} : (tensor<2x4x3x3xf32>, tensor<6x4x1x1xf32>) -> (tensor<2x6x3x3xf32>, tensor<6xf32>, tensor<4xf32>)
+  return
+}
+
+// -----
+
+func.func @conv_statistics_c8(%x: tensor<2x4x3x3xf32>, %w: tensor<6x4x1x1xf32>) {
+  // expected-error @+1 {{C8: the result must have shape [2, 6, 3, 3], got [2, 6, 3, 2]}}
+  %0, %1, %2 = ingot.conv_statistics %x, %w {dilations = array<i64: 1, 1>, groups = 1 : i64, pad_high = array<i64: 0, 0>, pad_low = array<i64: 0, 0>, strides = array<i64: 1, 1>} : (tensor<2x4x3x3xf32>, tensor<6x4x1x1xf32>) -> (tensor<2x6x3x2xf32>, tensor<6xf32>, tensor<6xf32>)
+  return
+}
+
+// -----
+
+func.func @conv_scaled_filter_grad_c10(%g: tensor<2x6x3x3xf32>, %x: tensor<2x4x3x3xf32>, %s: tensor<4xf32>, %t: tensor<6xf32>) {
+  // expected-error @+1 {{'ingot.conv_scaled_filter_grad' op C10: shift must be 'tensor<4xf32>', got 'tensor<6xf32>'}}
+  %0 = ingot.conv_scaled_filter_grad %g, %x scale %s shift %t {dilations = array<i64: 1, 1>, groups = 1 : i64, pad_high = array<i64: 0, 0>, pad_low = array<i64: 0, 0>, strides = array<i64: 1, 1>} : (tensor<2x6x3x3xf32>, tensor<2x4x3x3xf32>, tensor<4xf32>, tensor<6xf32>) -> tensor<6x4x1x1xf32>
+  return
+}

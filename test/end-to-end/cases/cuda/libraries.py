@@ -407,7 +407,7 @@ def library_epilogues(ingot):
     def run(program=program, **settings):
         log = ingot.path("calls.txt")
         env = {**fakes, "INGOT_FAKE_LOG": str(log), **settings}
-        result = ingot.succeed([program, "--data", data, "--steps", "4"], env=env)
+        result = ingot.succeed([program, "--data", data, "--steps", "4", "--tune=off"], env=env)
         lines = log.read_text().splitlines()
         broken = [line for line in lines if line.startswith("violation")]
         check(not broken, f"calls: {broken[:3]}")
@@ -465,7 +465,7 @@ def library_epilogues(ingot):
 def tf32(ingot):
     mlp = golden("mlp")
     for flags, compute in [((), "68"), (("--tf32",), "77"), (("--tf32", "--precision", "bf16"), "68")]:
-        _, log = recorded(ingot, compiled=flags)
+        _, log = recorded(ingot, "--tune=off", compiled=flags)
         found = set(re.findall(r"cublasLtMatmulDescCreate compute=(\d+)", log))
         check(found == {compute}, f"{flags}: computes in {found}")
     ingot.check_error(
@@ -478,7 +478,7 @@ def tf32(ingot):
         program = ingot.compile(cnn.model, *cnn.compile_flags("sgd"), "--target", "cuda", *flags)
         log = ingot.path(f"calls-{engine}.txt")
         ingot.succeed(
-            [program, "--data", cnn.data, "--steps", 1],
+            [program, "--data", cnn.data, "--steps", 1, "--tune=off"],
             env={**env, "INGOT_FAKE_LOG": str(log), "INGOT_FAKE_TENSOR_CORES": "1"},
         )
         engines = set(re.findall(r"cudnnBackendExecute engine=(\d)", log.read_text()))
@@ -492,7 +492,7 @@ def attention_trainer(ingot):
     data = ingot.path("train.bin")
     ingot.succeed([sys.executable, example / "tokens.py", data, ROOT / "LICENSE"])
     flags = ["--loss", "cross-entropy", "--batch", "2", "--precision", "bf16", "--target", "cuda"]
-    return [ingot.compile(example / "bytes.onnx", *flags), "--data", data, "--steps", 3], env
+    return [ingot.compile(example / "bytes.onnx", *flags), "--data", data, "--steps", 3, "--tune=off"], env
 
 
 @case("cuda layers of one shape share their plans")

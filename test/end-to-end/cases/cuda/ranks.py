@@ -3,6 +3,7 @@
 
 import json
 import re
+import shutil
 
 import numpy as np
 from fakes import read_calls, recorded_step, run_ranks, trainer
@@ -194,3 +195,94 @@ def messages(ingot):
                 check("_decode grid" in step[joined + 1], f"{code}: after the wait: {step[joined + 1]}")
             blocks = [int(n) for n in re.findall(r"cuMemAlloc bytes=(\d+)", "\n".join(lines))]
             check(sum(blocks) == planned["peak_bytes"], f"{code}: {blocks} bytes, planned {planned['peak_bytes']}")
+
+
+def on_rank(command, rank, variable, value):
+    """The command with a variable that only one rank has."""
+    *words, script = command
+    return [*words, f'[ "$OMPI_COMM_WORLD_RANK" != {rank} ] || export {variable}={value}; {script}']
+
+
+@case("cuda ranks register the memory that they exchange")
+def registers(ingot):
+    command, env, logs = run_ranks(ingot, 2, "--zero", "1")
+
+    def run(command, **settings):
+        """The calls for memory of both ranks, and what is said."""
+        result = ingot.succeed(command, env={**env, **settings})
+        calls = []
+        for rank in range(2):
+            lines = [line for line in read_calls(logs, rank) if line.startswith("ncclMem") or "egister" in line]
+            # Blocks are registered before the first exchange, and until the communicator ends.
+            names = [line.split()[0] for line in read_calls(logs, rank)]
+            first = next(i for i, name in enumerate(names) if name in {"ncclAllReduce", "ncclGroupStart"} | GATHERS)
+            registers = [i for i, name in enumerate(names) if name.endswith("Register")]
+            check(not registers or max(registers) < first, f"registers at {registers}, exchanges at {first}")
+            calls.append(lines)
+            logs.with_name(f"{logs.name}.{rank}").unlink()
+        notes = [line for line in result.err.splitlines() if "NCCL" in line]
+        return calls, notes
+
+    def count(lines, name):
+        return sum(line.split()[0] == name for line in lines)
+
+    # State and arena are windows, of the same sizes on all ranks.
+    calls, notes = run(command)
+    check(not notes, f"{notes}")
+    for lines in calls:
+        check(count(lines, "ncclMemAlloc") == count(lines, "ncclMemFree") == 2, f"{lines}")
+        check(count(lines, "ncclCommWindowRegister") == count(lines, "ncclCommWindowDeregister") == 2, f"{lines}")
+        check(count(lines, "ncclCommRegister") == 0, f"{lines}")
+    sizes = [[line for line in lines if line.startswith("ncclCommWindowRegister")] for lines in calls]
+    check(sizes[0] == sizes[1], f"{sizes}")
+    # No windows between these GPUs, or an error of one rank: buffers are registered, on all ranks.
+    for one in (False, True):
+        chosen = on_rank(command, 1, "INGOT_FAKE_FAIL", "ncclCommWindowRegister") if one else command
+        calls, notes = run(chosen, **({} if one else {"INGOT_FAKE_NO_WINDOWS": "1"}))
+        check(len(notes) == 1 and "no symmetric memory" in notes[0], f"{notes}")
+        for lines in calls:
+            check(count(lines, "ncclCommRegister") == count(lines, "ncclCommDeregister") == 2, f"{lines}")
+            done = 2 if one and lines is calls[0] else 0
+            check(count(lines, "ncclCommWindowDeregister") == done, f"{lines}")
+    # Memory of the driver is registered as buffers.
+    calls, notes = run(command, INGOT_FAKE_FAIL="ncclMemAlloc")
+    check(len(notes) == 1 and "no symmetric memory" in notes[0], f"{notes}")
+    check(all(count(lines, "ncclCommWindowRegister") == 0 for lines in calls), f"{calls}")
+    check(all(count(lines, "ncclCommRegister") == 2 for lines in calls), f"{calls}")
+    # Nothing is registered: exchanges copy.
+    calls, notes = run(on_rank(command, 0, "INGOT_FAKE_FAIL", "ncclCommRegister"), INGOT_FAKE_NO_WINDOWS="1")
+    check(len(notes) == 1 and "registers no memory" in notes[0], f"{notes}")
+    check(count(calls[1], "ncclCommDeregister") == 2, f"{calls[1]}")
+
+
+@case("cuda ranks take what an earlier NCCL has")
+def earlier(ingot):
+    command, env, logs = run_ranks(ingot, 2)
+    fakes = ingot.path("fakes")
+    shutil.copytree(env["LD_LIBRARY_PATH"], fakes)
+    library = fakes / "libnccl.so.2"
+    code = library.read_bytes()
+    for names, words in (
+        (["ncclCommWindowRegister"], "no symmetric memory"),
+        (["ncclCommWindowRegister", "ncclCommRegister"], "registers no memory"),
+        (["ncclCommWindowRegister", "ncclCommRegister", "ncclMemAlloc"], "registers no memory"),
+    ):
+        # Symbols of other names are not found.
+        for name in names:
+            code = code.replace(b"\0" + name.encode() + b"\0", b"\0" + name.encode()[:-1] + b"_\0")
+        library.write_bytes(code)
+        result = ingot.succeed(command, env={**env, "LD_LIBRARY_PATH": str(fakes)})
+        notes = [line for line in result.err.splitlines() if "NCCL" in line]
+        check(len(notes) == 1 and words in notes[0], f"{names}: {notes}")
+        for rank in range(2):
+            lines = read_calls(logs, rank)
+            called = {line.split()[0] for line in lines}
+            check(not called & set(names), f"{called & set(names)} of a library without them")
+            logs.with_name(f"{logs.name}.{rank}").unlink()
+
+
+@case("cuda one rank registers nothing")
+def alone(ingot):
+    command, env, logs = run_ranks(ingot, 1, ranks=1)
+    ingot.succeed(command, env=env)
+    check(not [line for line in read_calls(logs, 0) if line.startswith("nccl")], "one rank calls NCCL")

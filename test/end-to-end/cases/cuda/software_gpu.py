@@ -193,3 +193,38 @@ def ranks(ingot):
         for rank in range(2):
             text = calls.with_name(f"calls.{rank}").read_text()
             check("violation" not in text and "fault" not in text, f"rank {rank}: a call is wrong")
+
+
+@case("cuda software gpu: registered memory changes no loss")
+def registered(ingot):
+    if not shutil.which("mpirun"):
+        raise Skip("mpirun is not there")
+    trainer(ingot)
+    net = golden("mlp")
+    ways = (
+        ("ncclCommWindowRegister", {}),
+        ("ncclCommRegister", {"INGOT_FAKE_NO_WINDOWS": "1"}),
+        ("ncclMemAlloc", {"INGOT_FAKE_NO_WINDOWS": "1", "INGOT_FAKE_FAIL": "ncclCommRegister"}),
+        ("ncclCommRegister", {"INGOT_FAKE_FAIL": "ncclMemAlloc"}),
+    )
+    for ranks, zero in ((1, "0"), (2, "0"), (2, "2")):
+        flags = [*net.compile_flags("adamw"), "--data-parallel", "--bucket-mb", "0.01", "--target", "cuda"]
+        on_gpu = ingot.compile(net.model, *flags, *(["--zero", zero] if zero != "0" else []))
+        first = None
+        for seed, (function, settings) in enumerate(ways):
+            log, calls = ingot.path("log.jsonl"), ingot.path("calls")
+            script = (
+                f"INGOT_FAKE_LOG={calls}.$OMPI_COMM_WORLD_RANK exec {ROOT}/tools/software-gpu --gpus {ranks} "
+                f"--seed $(({seed} + OMPI_COMM_WORLD_RANK)) {on_gpu} --data {net.data} --steps 5 --seed 1 --log {log}"
+            )
+            command = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", ranks, "bash", "-c", script]
+            fakes = {"INGOT_FAKES": str(ingot.bin.parent / "lib/fakes"), "OMP_NUM_THREADS": "1"}
+            ingot.succeed(command, env={**fakes, **settings})
+            got = [json.loads(line)["loss"] for line in log.read_text().splitlines()]
+            check(first in (None, got), f"{ranks} ranks, zero {zero}, {settings}: {got}, {first} before")
+            first = got
+            for rank in range(ranks):
+                lines = calls.with_name(f"calls.{rank}").read_text().splitlines()
+                check(not [line for line in lines if line.startswith(("violation", "fault"))], f"rank {rank} is wrong")
+                called = [line.split()[0] for line in lines]
+                check((function in called) == (ranks > 1), f"{ranks} ranks, {settings}: {function}")

@@ -23,8 +23,8 @@ def tuning(ingot):
         chosen = {re.search(r"algorithm=(\d)", line)[1] for line in recorded if line.startswith("cublasLtMatmul ")}
         return chosen, lines.count("cuEventElapsedTime"), result.err
 
-    chosen, timings, _ = run()
-    check(chosen == {"1"} and timings == 0, f"without being asked: algorithms {chosen}, {timings} timings")
+    chosen, timings, _ = run("--tune=off")
+    check(chosen == {"1"} and timings == 0, f"--tune=off: algorithms {chosen}, {timings} timings")
     # Epilogues first, so that only algorithms are timed. Five times of each: the second is the fastest.
     kept = ingot.path("kept") / "choices.txt"
     run(f"--tune={kept}")
@@ -69,6 +69,51 @@ def keep_only(path, start):
     check(chosen and len(chosen) < len(lines), f"{path.read_text()}")
     path.write_text(header + "".join(chosen))
     return path.read_text()
+
+
+@case("cuda algorithms are tried by default, for a limited time, once")
+def by_default(ingot):
+    mlp, program, fakes = trainer(ingot)
+
+    def run(cache, *flags, **settings):
+        """Algorithms in the recording, how often is timed, launches of kernels that are tried, and what is said."""
+        log = ingot.path("calls.txt")
+        env = {**fakes, "INGOT_FAKE_LOG": str(log), "XDG_CACHE_HOME": str(cache), "INGOT_FAKE_MULTIPROCESSORS": "1"}
+        result = ingot.succeed([program, "--data", mlp.data, "--steps", "3", *flags], env={**env, **settings})
+        lines = log.read_text().splitlines()
+        check(not [line for line in lines if line.startswith("violation")], "violations")
+        recorded = lines[lines.index("cuStreamBeginCapture") :] if "cuStreamBeginCapture" in lines else []
+        chosen = {re.search(r"algorithm=(\d)", line)[1] for line in recorded if line.startswith("cublasLtMatmul ")}
+        heuristics = sum(line.startswith("cublasLtMatmulAlgoGetHeuristic") for line in lines)
+        return chosen, lines.count("cuEventElapsedTime"), heuristics, result.err
+
+    cache = ingot.path("cache")
+    # The step is recorded as early as without: no launches of kernels are tried.
+    chosen, timings, heuristics, said = run(cache)
+    check(timings > 0 and timings % 5 == 0, f"{timings} timings")
+    check(said.count("tune: took the fastest algorithms") == 1, said)
+    kept = (cache / "ingot/tuned.txt").read_text()
+    check("matmul by cuBLASLt" in kept and "epilogue by cuBLASLt" in kept and "blocks of" not in kept, kept)
+    # With the record a run times nothing, and says nothing; a profile takes it, too.
+    for flags in ([], ["--profile", ingot.path("profile.json")]):
+        _, timings, asked, said = run(cache, *flags)
+        check("tune:" not in said and asked == 0, f"{asked} heuristics: {said}")
+        check(flags or timings == 0, f"{timings} timings with the record")
+    # A profile without a record measures nothing.
+    _, _, _, said = run(ingot.path("none"), "--profile", ingot.path("profile.json"))
+    check("tune:" not in said, said)
+    # Where the time is over, the library's first choices remain, and nothing is kept of what is not measured.
+    cache = ingot.path("cache")
+    chosen, timings, _, said = run(cache, "--tune-seconds", 1, INGOT_FAKE_SLOW="30")
+    check("library's first choice" in said and "--tune-seconds" in said, said)
+    some = (cache / "ingot/tuned.txt").read_text().count("\n")
+    check(1 < some < kept.count("\n"), f"{some} lines of {kept.count(chr(10))}")
+    # The next run goes on.
+    run(cache)
+    check((cache / "ingot/tuned.txt").read_text().count("\n") == kept.count("\n"), "the second run keeps the rest")
+    # Matmuls of one shape have one choice.
+    products = {line.split("\t")[1] for line in kept.splitlines() if "\tmatmul by" in line}
+    check(heuristics <= 2 * len(products), f"{heuristics} heuristics for {len(products)} kinds of matmuls")
 
 
 @case("cuda epilogues of the library are tried against kernels")
@@ -116,7 +161,7 @@ def convolution_tuning(ingot):
     def run(path=None, **settings):
         """Engines in the recording and before it, and how often is timed. Products and launches have their choices."""
         log = ingot.path("calls.txt")
-        flags = [] if path is None else [f"--tune={path}"]
+        flags = [f"--tune={path or 'off'}"]
         env = {**fakes, "INGOT_FAKE_LOG": str(log), "INGOT_FAKE_ENGINES": "6", **settings}
         ingot.succeed([program, "--data", cnn.data, "--steps", "24", *flags], env=env)
         lines = log.read_text().splitlines()
@@ -133,7 +178,7 @@ def convolution_tuning(ingot):
         return "".join(line + "\n" for line in text.splitlines() if not line.startswith("fake\tconvolution"))
 
     chosen, tried, _ = run()
-    check(chosen == {2} == set(tried), f"without being asked: engines {chosen}, {tried}")
+    check(chosen == {2} == set(tried), f"--tune=off: engines {chosen}, {tried}")
     # Products and launches first, so that only convolutions are timed.
     run(kept)
     text = kept.read_text()

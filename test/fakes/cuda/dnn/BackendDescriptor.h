@@ -47,6 +47,18 @@ bool isConvolution(const Descriptor &operation);
 void checkConvolution(const Descriptor &operation);
 ConvolutionCall makeConvolution(const Descriptor &operation,
                                 const Descriptor &pack);
+/// A convolution without its tensors.
+ConvolutionCall makeWindow(const Descriptor &operation);
+struct ConvolutionTensors {
+  Computed computed;
+  cudnnBackendAttributeName_t input, filter, output;
+};
+ConvolutionTensors getConvolutionTensors(const Descriptor &operation);
+
+/// Whether a graph is a convolution with normalizations around it that the
+/// library has an engine for on this GPU (cuDNN 9.19, as it plans for described
+/// GPUs); nothing if it is another graph.
+std::optional<bool> isSupportedFusion(const Descriptor &graph);
 
 /// Nothing, and a violation, if the graph has what the fake does not compute.
 std::optional<OperationGraph> makeGraph(const Descriptor &graph,

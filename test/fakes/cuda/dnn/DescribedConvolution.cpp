@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <string_view>
 
 using namespace fakes;
 using namespace fakes::dnn;
@@ -93,6 +94,72 @@ void dnn::checkConvolution(const Descriptor &operation) {
 
 bool dnn::isConvolution(const Descriptor &operation) {
   return findNames(operation) != nullptr;
+}
+
+ConvolutionCall dnn::makeWindow(const Descriptor &operation) {
+  const OperationNames &names = *findNames(operation);
+  auto &numbers = operation.parts.at(names.convolution)->numbers;
+  return {{},
+          {},
+          {},
+          numbers.at(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS),
+          numbers.at(CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES),
+          numbers.at(CUDNN_ATTR_CONVOLUTION_DILATIONS),
+          names.computed};
+}
+
+ConvolutionTensors dnn::getConvolutionTensors(const Descriptor &operation) {
+  const OperationNames &names = *findNames(operation);
+  return {names.computed, names.input, names.filter, names.output};
+}
+
+std::optional<bool> dnn::isSupportedFusion(const Descriptor &graph) {
+  const Descriptor *convolution = nullptr;
+  size_t before = 0, after = 0;
+  for (const Descriptor *operation : graph.operations) {
+    if (isConvolution(*operation))
+      convolution = operation;
+    else
+      ++(convolution ? after : before);
+  }
+  if (!convolution)
+    return std::nullopt;
+  const OperationNames &names = *findNames(*convolution);
+  long arch = getSetting("INGOT_FAKE_ARCH", 90);
+  // Scale, shift and ReLU, or nothing; sums, or nothing.
+  bool normalizes = before == 3;
+  bool isForward = names.computed == Computed::Output;
+  bool isKnown = (before == 0 || normalizes) && after <= 1 &&
+                 names.computed != Computed::Input &&
+                 (isForward || (normalizes && after == 0));
+  // From sm_90 on a normalized input is read only where there are sums.
+  isKnown &= arch < 90 || !isForward || after == 1;
+  // Later ones add up in an order that varies, or are none.
+  isKnown &= arch >= 80 && arch < 100;
+  for (auto name : {names.input, names.filter, names.output}) {
+    const Descriptor &tensor = *convolution->parts.at(name);
+    isKnown &=
+        getNumber(tensor, CUDNN_ATTR_TENSOR_DATA_TYPE) == CUDNN_DATA_HALF;
+    isKnown &= std::string_view(findChannels(tensor)) == "last";
+    auto &dims = tensor.numbers.at(CUDNN_ATTR_TENSOR_DIMENSIONS);
+    isKnown &= dims.size() == 4 && dims[1] % 8 == 0;
+    if (name == names.filter)
+      isKnown &= dims[0] % 8 == 0 && dims[2] <= 5 && dims[3] <= 5;
+  }
+  auto channels = [&](cudnnBackendAttributeName_t name) {
+    return convolution->parts.at(name)->numbers.at(
+        CUDNN_ATTR_TENSOR_DIMENSIONS)[1];
+  };
+  isKnown &= channels(names.filter) == channels(names.input);
+  auto &numbers = convolution->parts.at(names.convolution)->numbers;
+  isKnown &= numbers.at(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS) ==
+             numbers.at(CUDNN_ATTR_CONVOLUTION_POST_PADDINGS);
+  for (const Descriptor *operation : graph.operations)
+    if (operation->parts.count(CUDNN_ATTR_OPERATION_POINTWISE_BDESC))
+      isKnown &=
+          getNumber(*operation->parts.at(CUDNN_ATTR_OPERATION_POINTWISE_BDESC),
+                    CUDNN_ATTR_TENSOR_DATA_TYPE) == CUDNN_DATA_HALF;
+  return isKnown;
 }
 
 ConvolutionCall dnn::makeConvolution(const Descriptor &operation,

@@ -24,6 +24,8 @@ std::optional<Pointwise> findPointwise(int64_t mode) {
     return Pointwise::Log;
   case CUDNN_POINTWISE_IDENTITY:
     return Pointwise::Identity;
+  case CUDNN_POINTWISE_RELU_FWD:
+    return Pointwise::Relu;
   case CUDNN_POINTWISE_CMP_LT:
     return Pointwise::Less;
   case CUDNN_POINTWISE_CMP_LE:
@@ -65,7 +67,24 @@ public:
 
 private:
   bool readKind() {
+    if (isConvolution(*source)) {
+      auto [computed, x, w, y] = getConvolutionTensors(*source);
+      operation.kind = GraphOperation::Convolution;
+      operation.window = makeWindow(*source);
+      operation.inputs = {use(computed == Computed::Input ? y : x),
+                          use(computed == Computed::Filter ? y : w)};
+      operation.output = use(computed == Computed::Output  ? y
+                             : computed == Computed::Input ? x
+                                                           : w);
+      return true;
+    }
     switch (source->type) {
+    case CUDNN_BACKEND_OPERATION_GEN_STATS_DESCRIPTOR:
+      operation.kind = GraphOperation::Sums;
+      operation.inputs = {use(CUDNN_ATTR_OPERATION_GENSTATS_XDESC)};
+      operation.output = use(CUDNN_ATTR_OPERATION_GENSTATS_SUMDESC);
+      operation.squares = use(CUDNN_ATTR_OPERATION_GENSTATS_SQSUMDESC);
+      return true;
     case CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR:
       operation.kind = GraphOperation::Product;
       operation.inputs = {use(CUDNN_ATTR_OPERATION_MATMUL_ADESC),
@@ -255,8 +274,11 @@ bool isApart(const OperationGraph &graph) {
            countExtent(tensor) * int64_t(getSize(tensor.element));
   };
   std::map<int64_t, bool> written;
-  for (const GraphOperation &operation : graph.operations)
+  for (const GraphOperation &operation : graph.operations) {
     written[operation.output] = true;
+    if (operation.kind == GraphOperation::Sums)
+      written[operation.squares] = true;
+  }
   for (auto &[to, a] : graph.tensors)
     for (auto &[from, b] : graph.tensors)
       if (written.count(to) && !written.count(from) && a.data && b.data &&

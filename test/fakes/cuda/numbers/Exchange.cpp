@@ -78,7 +78,8 @@ char *Exchange::getData(int of) const {
 
 static const char *getName(const ExchangeKind &kind) {
   static const char *names[] = {"ncclAllReduce", "ncclReduceScatter",
-                                "ncclAllGather", "ncclReduce", "ncclBroadcast"};
+                                "ncclAllGather", "ncclReduce",
+                                "ncclBroadcast", "ncclCommWindowRegister"};
   return names[kind.name];
 }
 
@@ -95,6 +96,8 @@ bool Exchange::run(Call &call) {
         call.kind.elements *
         (call.kind.name == ExchangeKind::ReduceScatter ? ranks : 1);
     int64_t bytes = elements * ::getSize(call.kind.type);
+    if (call.kind.name == ExchangeKind::Window)
+      bytes = 0;
     if (bytes > kMost) {
       record("violation", " NCCL: more than the fake can take");
       return true;
@@ -113,11 +116,13 @@ bool Exchange::run(Call &call) {
         record("violation", " rank %d calls %s, rank %d %s", rank,
                getName(call.kind), other, getName(kind));
         std::fprintf(stderr,
-                     "software GPU: rank %d calls %s of %lld elements, rank %d "
-                     "%s of %lld\n",
+                     "software GPU: rank %d calls %s of %lld elements at %lld, "
+                     "rank %d %s of %lld at %lld\n",
                      rank, getName(call.kind),
-                     static_cast<long long>(call.kind.elements), other,
-                     getName(kind), static_cast<long long>(kind.elements));
+                     static_cast<long long>(call.kind.elements),
+                     static_cast<long long>(call.kind.place), other,
+                     getName(kind), static_cast<long long>(kind.elements),
+                     static_cast<long long>(kind.place));
       }
       hasComplained = true;
       return false;
@@ -131,6 +136,8 @@ void Exchange::receive(const Call &call) const {
   const ExchangeKind &kind = call.kind;
   int64_t size = ::getSize(kind.type), bytes = kind.elements * size;
   auto *to = static_cast<char *>(call.to);
+  if (kind.name == ExchangeKind::Window)
+    return;
   if (kind.name == ExchangeKind::AllGather) {
     for (int other = 0; other < ranks; ++other)
       std::memcpy(to + other * bytes, getData(other), bytes);

@@ -23,10 +23,15 @@ struct ExchangeKind {
     ReduceScatter,
     AllGather,
     Reduce,
-    Broadcast
+    Broadcast,
+    /// A window, whose elements are bytes.
+    Window
   };
   Name name;
   int64_t elements, type, root;
+  /// Where registered memory that all ranks access is in its block; -1 of other
+  /// memory.
+  int64_t place = -1;
 
   bool operator==(const ExchangeKind &) const = default;
 };

@@ -52,21 +52,30 @@ public:
 
   void run() {
     for (const GraphOperation &operation : graph.operations) {
-      Values result = evaluate(operation);
-      const GraphTensor &tensor = getOutput(operation);
-      for (float &value : result)
-        value = roundTo(tensor.element, value);
-      if (!tensor.isVirtual) {
-        size_t next = 0;
-        forEach(tensor, [&](int64_t place) {
-          store(tensor.data, place, tensor.element, result[next++]);
-        });
+      if (operation.kind == GraphOperation::Sums) {
+        put(operation.squares, addChannels(operation, /*squares=*/true));
+        put(operation.output, addChannels(operation, /*squares=*/false));
+      } else {
+        put(operation.output, evaluate(operation));
       }
-      known[operation.output] = std::move(result);
     }
   }
 
 private:
+  /// Gives a tensor its values, rounded.
+  void put(int64_t number, Values result) {
+    const GraphTensor &tensor = graph.tensors.at(number);
+    for (float &value : result)
+      value = roundTo(tensor.element, value);
+    if (!tensor.isVirtual) {
+      size_t next = 0;
+      forEach(tensor, [&](int64_t place) {
+        store(tensor.data, place, tensor.element, result[next++]);
+      });
+    }
+    known[number] = std::move(result);
+  }
+
   const Dims &getDims(int64_t tensor) const {
     return graph.tensors.at(tensor).dims;
   }
@@ -97,8 +106,53 @@ private:
       return reshape(operation);
     case GraphOperation::Random:
       return draw(operation);
+    case GraphOperation::Convolution:
+      return convolve(operation);
+    case GraphOperation::Sums:
+      break;
     }
     return {};
+  }
+
+  /// Computes one of the three tensors from copies of the others.
+  Values convolve(const GraphOperation &operation) {
+    ConvolutionCall call = operation.window;
+    Tensor *read[] = {&call.input, &call.filter};
+    Tensor *written = &call.output;
+    if (call.computed == Computed::Input) {
+      read[0] = &call.output;
+      written = &call.input;
+    } else if (call.computed == Computed::Filter) {
+      read[1] = &call.output;
+      written = &call.filter;
+    }
+    Values copies[2], result(count(getDims(operation.output)));
+    auto use = [](Tensor &tensor, const Dims &dims, Values &values) {
+      tensor.data = values.data();
+      tensor.element = Element::F32;
+      tensor.dims = dims;
+      tensor.strides.assign(dims.size(), 1);
+      for (size_t i = dims.size() - 1; i-- > 0;)
+        tensor.strides[i] = tensor.strides[i + 1] * dims[i + 1];
+    };
+    for (size_t i = 0; i < 2; ++i) {
+      copies[i] = get(operation.inputs[i]);
+      use(*read[i], getDims(operation.inputs[i]), copies[i]);
+    }
+    use(*written, getDims(operation.output), result);
+    compute(call);
+    return result;
+  }
+
+  Values addChannels(const GraphOperation &operation, bool squares) {
+    const Dims &dims = getDims(operation.inputs[0]);
+    const Values &values = get(operation.inputs[0]);
+    int64_t inner = count({dims.begin() + 2, dims.end()});
+    std::vector<double> sums(dims[1]);
+    for (size_t i = 0; i < values.size(); ++i)
+      sums[i / inner % dims[1]] +=
+          squares ? double(values[i]) * values[i] : values[i];
+    return {sums.begin(), sums.end()};
   }
 
   Values multiply(const GraphOperation &operation) {
@@ -207,6 +261,8 @@ private:
       return over([](float a, float, float) { return std::log(a); });
     case Pointwise::Identity:
       return over([](float a, float, float) { return a; });
+    case Pointwise::Relu:
+      return over([](float a, float, float) { return std::max(a, 0.0F); });
     case Pointwise::Less:
       return over([](float a, float b, float) { return float(a < b); });
     case Pointwise::LessOrEqual:
@@ -326,6 +382,11 @@ bool hasFittingShapes(const OperationGraph &graph,
                countExtent(graph.tensors.at(operation.output));
   case GraphOperation::Random:
     return operation.inputs.size() == 2;
+  case GraphOperation::Convolution:
+    return true;
+  case GraphOperation::Sums:
+    return count(out) == in[1] && out[1] == in[1] &&
+           dims(operation.squares) == out;
   }
   return false;
 }
@@ -340,6 +401,8 @@ std::string fakes::findProblem(const OperationGraph &graph) {
     if (!hasFittingShapes(graph, operation))
       return "the shapes of an operation";
     made.insert(operation.output);
+    if (operation.kind == GraphOperation::Sums)
+      made.insert(operation.squares);
   }
   return "";
 }

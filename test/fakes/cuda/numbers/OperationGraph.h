@@ -11,7 +11,7 @@
 #ifndef INGOT_TEST_FAKES_CUDA_NUMBERS_OPERATIONGRAPH_H
 #define INGOT_TEST_FAKES_CUDA_NUMBERS_OPERATIONGRAPH_H
 
-#include "test/fakes/cuda/numbers/StridedTensor.h"
+#include "test/fakes/cuda/numbers/Convolution.h"
 
 #include <map>
 #include <optional>
@@ -28,6 +28,7 @@ enum class Pointwise {
   Exp,
   Log,
   Identity,
+  Relu,
   Less,
   LessOrEqual,
   Greater,
@@ -42,7 +43,18 @@ enum class Pointwise {
 struct GraphOperation {
   /// A reshape reads the memory of its input with its own strides. A random
   /// operation gives 1 with a probability, else 0.
-  enum Kind { Product, Elements, Sum, Maximum, Reshape, Random };
+  /// The inputs of a convolution are the two tensors that it reads. Sums are
+  /// those of each channel and of the squares of its elements.
+  enum Kind {
+    Product,
+    Elements,
+    Sum,
+    Maximum,
+    Reshape,
+    Random,
+    Convolution,
+    Sums
+  };
   Kind kind = Elements;
   /// The numbers of tensors. Those of a random operation are the seed and the
   /// offset.
@@ -54,6 +66,10 @@ struct GraphOperation {
   /// Of products: tensors with the rows, columns and terms that each entry of
   /// the batch has.
   std::optional<int64_t> rows, columns, terms;
+  /// Of convolutions: the window, and which tensor is computed.
+  ConvolutionCall window = {};
+  /// Of sums: the tensor for the squares.
+  int64_t squares = 0;
 };
 
 struct GraphTensor : Tensor {
