@@ -315,7 +315,7 @@ TEST_F(GpuStep, LoopsAreCounted) {
 }
 
 TEST_F(GpuStep, TimelineHasEveryNode) {
-  auto timeline = predictStep(*module);
+  auto timeline = predictStep(*module, /*isOrdered=*/true);
   ASSERT_TRUE(timeline);
   ASSERT_EQ(timeline->nodes.size(), 2u);
   const Node &first = timeline->nodes[0], &second = timeline->nodes[1];
@@ -352,7 +352,7 @@ module attributes {ingot.target = #ingot.target<"cuda", arch = "sm_90">, ingot.b
 )mlir";
   auto other = parseSourceString<ModuleOp>(text, &context);
   ASSERT_TRUE(other);
-  auto timeline = predictStep(*other);
+  auto timeline = predictStep(*other, /*isOrdered=*/true);
   ASSERT_TRUE(timeline);
   ASSERT_EQ(timeline->nodes.size(), 3u);
   const Node &copy = timeline->nodes[0], &first = timeline->nodes[1],
@@ -372,7 +372,7 @@ module attributes {ingot.target = #ingot.target<"cuda", arch = "sm_90">, ingot.b
 TEST_F(GpuStep, NothingIsPredictedOfNoStep) {
   for (auto step : llvm::make_early_inc_range(module->getOps<exec::StepOp>()))
     step.erase();
-  EXPECT_FALSE(predictStep(*module));
+  EXPECT_FALSE(predictStep(*module, /*isOrdered=*/true));
 }
 
 } // namespace
