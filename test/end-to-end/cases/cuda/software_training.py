@@ -45,7 +45,7 @@ def make_rows():
     ]
     variants = [
         ((), 1),
-        (("--memory-budget", "60%"), 1),
+        (("--memory-budget", "at-least:60%"), 1),
         (("--grad-accumulation", "2"), 1),
         (("--zero", "0"), 2),
         (("--zero", "1"), 2),
