@@ -3,6 +3,7 @@
 
 import json
 import math
+import shutil
 
 import numpy as np
 from harness import DIGITS, Skip, case, check, check_close, golden, initializers
@@ -73,6 +74,25 @@ def check_flows(events):
         times = [event["ts"] for event in steps]
         check(times == sorted(times), f"a flow back in time: {steps}")
     return flows
+
+
+@case("profile-in-perfetto")
+def perfetto(ingot):
+    """Perfetto's own reader finds all slices and flows of a trace, the counters in their tracks, and no error."""
+    reader = shutil.which("trace_processor_shell")
+    if not reader:
+        raise Skip("no trace_processor_shell of Perfetto in PATH")
+    trainer, path, query = digits(ingot), ingot.path("trace.json"), ingot.path("query.sql")
+    ingot.succeed([trainer, "--data", DIGITS / "train.npz", "--steps", "20", "--profile", path])
+    events = read_trace(path)
+    query.write_text(
+        "select (select count(*) from slice), (select count(*) from flow), (select count(*) from counter),"
+        " (select count(*) from stats where severity in ('error', 'data_loss') and value > 0);"
+    )
+    line = ingot.succeed([reader, "-q", query, path]).out.strip().splitlines()[-1]
+    values = sum(len(event["args"]) for event in events if event["ph"] == "C")
+    expected = [sum(event["ph"] == kind for event in events) for kind in "Xf"] + [values, 0]
+    check(line == ",".join(map(str, expected)), f"{line} instead of {expected}")
 
 
 @case("profile-of-a-window")
