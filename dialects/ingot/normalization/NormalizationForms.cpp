@@ -104,48 +104,22 @@ SmallVector<Value> RmsNormOp::decompose(OpBuilder &builder) {
   return {narrow(a, result, getResult()), narrow(a, rstd, getRstd())};
 }
 
-/// Returns an element of each channel.
-static Value firstOfChannels(OpBuilder &builder, Location loc, Value x) {
-  RankedTensorType type = tensorType(x);
-  SmallVector<int64_t> starts(type.getRank(), 0), limits(type.getRank(), 1),
-      strides(type.getRank(), 1);
-  limits[1] = type.getDimSize(1);
-  Value element = SliceOp::create(
-      builder, loc, RankedTensorType::get(limits, type.getElementType()), x,
-      starts, limits, strides);
-  return reshapeTo(builder, loc, element, {limits[1]});
-}
-
 SmallVector<Value> BatchNormOp::decompose(OpBuilder &builder) {
   Arithmetic a(builder, getLoc());
   NormDims dims = NormDims::channel(getOperand());
   Value x = widen(a, getOperand());
-  // Sums of differences from one of the elements, and of their squares, take
-  // one pass over the operand. E[x^2] - E[x]^2 would cancel where the mean is
-  // large, but no element is far from the mean for the deviation of all
-  // (Chan, Golub and LeVeque, "Algorithms for Computing the Sample Variance").
-  Value shifted = x, shift;
-  if (dims.count() > 0) {
-    shift = firstOfChannels(builder, getLoc(), x);
-    shifted = a.sub(x, dims.spreadStatistic(a, shift));
-  }
-  Value sum = a.sum(shifted, dims.reduced);
-  Value squares = a.sum(a.square(shifted), dims.reduced);
-  Value own = a.div(sum, dims.count());
-  squares = a.max(a.sub(squares, a.mul(sum, own)), 0.0);
-  Value mean = shift ? a.add(shift, own) : own;
+  Value sum = a.sum(x, dims.reduced);
   Value count = a.constantLike(sum, dims.count());
   if (getOverRanks()) {
-    Value local = mean;
-    SmallVector<Value> sums =
-        sumOverRanks(builder, getLoc(), {a.mul(mean, dims.count()), count});
+    SmallVector<Value> sums = sumOverRanks(builder, getLoc(), {sum, count});
+    sum = sums[0];
     count = sums[1];
-    mean = a.div(sums[0], count);
-    // Those of the rank's own elements are from its own mean.
-    Value rest = a.mul(a.square(a.sub(local, mean)), dims.count());
-    squares = sumOverRanks(builder, getLoc(), a.add(squares, rest)).front();
   }
+  Value mean = a.div(sum, count);
   Value centered = a.sub(x, dims.spreadStatistic(a, mean));
+  Value squares = a.sum(a.square(centered), dims.reduced);
+  if (getOverRanks())
+    squares = sumOverRanks(builder, getLoc(), squares).front();
   Value variance = a.div(squares, count);
   Value rstd = rstdOf(a, variance, getEpsilon());
   Value result = scaleAndShift(a, dims, centered, rstd, getScale(), getBias());
