@@ -16,7 +16,7 @@ BYTES = ROOT / "docs/examples/bytes/bytes.onnx"
 
 @case("cuda a step is one graph launch after the second")
 def one_launch(ingot):
-    names, log = recorded(ingot, steps=5)
+    names, log = recorded(ingot, "--tune=off", steps=5)
     check(names.count("cuGraphLaunch") == 4, f"{names.count('cuGraphLaunch')} graph launches in 5 steps")
     check(names.count("cuStreamBeginCapture") == 1, "recorded more than once")
     # The recording holds what the first step launched, and no wait.
@@ -248,7 +248,7 @@ def planned_scratch(ingot):
 @case("cuda what is wrong with the machine")
 def wrong_machine(ingot):
     mlp, program, env = trainer(ingot)
-    run = [program, "--data", mlp.data, "--steps", 1]
+    run = [program, "--data", mlp.data, "--steps", 1, "--tune=off"]
     ingot.succeed([program, "--help"])
     try:
         ctypes.CDLL("libcuda.so.1")
