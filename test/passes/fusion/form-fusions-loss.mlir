@@ -32,16 +32,3 @@ func.func @cross_entropy(%x: tensor<64x512xf32>, %labels: tensor<64xi64>) -> (te
   %gradient = ingot.mul %difference, %weights : tensor<64x512xf32>
   return %mean, %gradient : tensor<f32>, tensor<64x512xf32>
 }
-
-// Statistics are of one pass.
-// CHECK-LABEL: func @batch_norm
-//       CHECK: %{{.*}}:2 = ingot.fusion reduction(%arg0, %
-//   CHECK-NOT: ingot.fusion reduction
-//       CHECK: return
-func.func @batch_norm(%x: tensor<8x16x32x32xf32>, %c: tensor<16xf32>) -> tensor<8x16x32x32xf32> {
-  %0, %mean, %variance, %batch_mean, %rstd =
-    ingot.batch_norm %x, %c, %c, %c, %c {epsilon = 1.0e-5, momentum = 0.9}
-    : (tensor<8x16x32x32xf32>, tensor<16xf32>, tensor<16xf32>, tensor<16xf32>, tensor<16xf32>)
-    -> (tensor<8x16x32x32xf32>, tensor<16xf32>, tensor<16xf32>, tensor<16xf32>, tensor<16xf32>)
-  return %0 : tensor<8x16x32x32xf32>
-}
