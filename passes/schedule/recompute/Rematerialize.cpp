@@ -65,6 +65,11 @@ public:
       if (node.original < 0 && index > cut)
         for (OpOperand &operand : node.op->getOpOperands())
           operand.set(late(operand.get(), builder));
+    // Views that only late readers had are not moved behind what they view.
+    for (Operation &op : llvm::make_early_inc_range(
+             llvm::reverse(*signature.getReturn()->getBlock())))
+      if (op.hasTrait<SameBytes>() && op.use_empty())
+        op.erase();
     StepGraph::applyOrder(signature,
                           llvm::map_to_vector(plan.order, [&](unsigned index) {
                             return ops[index];
@@ -232,18 +237,10 @@ private:
     size_t buffers = graph.getBuffers().size();
     llvm::BitVector allowed(buffers), again(buffers);
     SmallVector<RecomputeRecipe> recipes(buffers);
-    // The backward pass begins with what the last of these nodes computes, such
-    // as the gradient beside the loss: nothing is saved by computing it again.
-    auto isReadLate = [&](unsigned buffer) {
-      return graph.isReadLate(buffer, *cut);
-    };
-    unsigned first = *cut;
-    while (first > 0 && llvm::none_of(nodes[first].writes, isReadLate))
-      --first;
     double stepSeconds = 0;
     for (auto [i, node] : llvm::enumerate(nodes)) {
       stepSeconds += estimateCost(node.op, machine).seconds;
-      if (i > *cut || i == first || node.writesState || !isPure(node.op) ||
+      if (i > *cut || node.writesState || !isPure(node.op) ||
           isa<BucketEnd, RepeatOp>(node.op))
         continue;
       for (unsigned buffer : node.writes) {
