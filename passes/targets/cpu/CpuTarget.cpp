@@ -124,8 +124,7 @@ static LibrarySupport describeSupport(const ingot_attention_desc &desc,
 LibrarySupport CpuTarget::getSupport(LibraryCall call, const Machine &machine) {
   if (StringRef reason = call.refuseCall(); !reason.empty())
     return {reason.str()};
-  if (call.getEntry() == "ingot_conv_statistics" ||
-      call.getEntry() == "ingot_conv_scaled_filter_grad")
+  if (isa<ConvStatisticsOp, ConvScaledFilterGradOp>(call.getOperation()))
     return {"convolutions on CPUs normalize nothing"};
   CallDescriptor descriptor = CallDescriptor::of(call);
   LibrarySupport support;

@@ -186,16 +186,10 @@ static LibrarySupport describeSupport(const ingot_compress_desc &, LibraryCall,
   return {"generated kernels compress on GPUs"};
 }
 
-/// Whether a call is a convolution with normalizations around it.
-static bool isFused(LibraryCall call) {
-  return call.getEntry() == "ingot_conv_statistics" ||
-         call.getEntry() == "ingot_conv_scaled_filter_grad";
-}
-
 LibrarySupport CudaTarget::getSupport(LibraryCall call) const {
   if (StringRef reason = call.refuseCall(); !reason.empty())
     return {reason.str()};
-  if (isFused(call)) {
+  if (isa<ConvStatisticsOp, ConvScaledFilterGradOp>(call.getOperation())) {
     auto desc = CallDescriptor::of(call).get<ingot_conv_desc>();
     if (StringRef reason = cuda::refuseFusion(desc, getCapability());
         !reason.empty())

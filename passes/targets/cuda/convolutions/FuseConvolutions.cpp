@@ -214,14 +214,14 @@ private:
     if (!source || tensorType(source) != tensorType(input))
       return;
     Location loc = input.getLoc();
-    StringRef reason = fuse(input, activated, source);
+    std::string reason = fuse(input, activated, source);
     if (!reason.empty())
       remarkMissed(loc, "Normalization", reason);
   }
 
   /// Makes the readers of `input` normalize `source`. Returns why not; empty if
   /// it is done.
-  StringRef fuse(Value input, Value activated, Value source) {
+  std::string fuse(Value input, Value activated, Value source) {
     if (!source.getDefiningOp<LibraryCall>())
       return "what is normalized is not in memory";
     SmallVector<ConvStatisticsOp> convolutions;
@@ -258,8 +258,7 @@ private:
         replaceReaders(source, scale, shift, convolutions, gradients);
     if (!reason.empty()) {
       eraseUnused(before, op);
-      lastReason = std::move(reason);
-      return lastReason;
+      return reason;
     }
     ++numNormalized;
     remark::passed(op->getLoc(), remarkOptions(getArgument(), "Normalization"))
@@ -303,7 +302,6 @@ private:
   }
 
   std::shared_ptr<const Target> target;
-  std::string lastReason;
 };
 
 } // namespace
