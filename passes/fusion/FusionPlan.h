@@ -102,6 +102,7 @@ private:
   void formMatmulKernels();
   llvm::StringRef refuseMatmulKernel(unsigned anchor, unsigned reader,
                                      MatmulKernel &kernel) const;
+  mlir::Operation *findAnchor(unsigned node) const;
   llvm::StringRef refuseEpilogue(unsigned anchor, unsigned reader) const;
   void chooseLibraryEpilogues();
   bool hasOtherReaders(mlir::Value matmul,

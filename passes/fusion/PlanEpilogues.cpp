@@ -57,14 +57,20 @@ StringRef FusionPlan::refuseEpilogue(unsigned anchor, unsigned reader) const {
   return hasPlace ? "" : "no result of the loop can hold the call's result";
 }
 
+/// Returns the library call of a node that has no kernel yet, if it takes an
+/// epilogue.
+Operation *FusionPlan::findAnchor(unsigned node) const {
+  if (nodes[node].kind || nodes[node].roots.empty())
+    return nullptr;
+  auto anchor = dyn_cast<EpilogueAnchor>(nodes[node].roots.front());
+  return anchor && anchor.takesEpilogue() ? anchor.getOperation() : nullptr;
+}
+
 /// Loops over the elements of a library call's result become its epilogue.
 void FusionPlan::formEpilogues() {
   for (unsigned i = 0; i < nodes.size(); ++i) {
-    if (nodes[i].kind || nodes[i].roots.empty())
-      continue;
-    Operation *call = nodes[i].roots.front();
-    auto anchor = dyn_cast<EpilogueAnchor>(call);
-    if (!anchor || !anchor.takesEpilogue())
+    Operation *call = findAnchor(i);
+    if (!call)
       continue;
     StringRef reason = "the result is not read";
     for (unsigned reader : llvm::to_vector(graph.getSuccessors(i))) {
@@ -136,11 +142,8 @@ void FusionPlan::formMatmulKernels() {
       add(remark::missed(call->getLoc(), options));
   };
   for (unsigned i = 0; i < nodes.size(); ++i) {
-    if (nodes[i].kind || nodes[i].roots.empty())
-      continue;
-    Operation *call = nodes[i].roots.front();
-    auto anchor = dyn_cast<EpilogueAnchor>(call);
-    if (!anchor || !anchor.takesEpilogue())
+    Operation *call = findAnchor(i);
+    if (!call)
       continue;
     MatmulKernel kernel;
     std::string reason = "nothing follows the matmul";
