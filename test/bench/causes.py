@@ -159,7 +159,7 @@ def pictures(ingot, side, count):
 
 def slow_storage(ingot):
     """A disk of 8 MB/s, with files that are in no cache."""
-    folder, compile_with, flags = pictures(ingot, 128, 90 * 16)
+    folder, compile_with, flags = pictures(ingot, 128, 128 * 16)
 
     def forget():
         for path in folder.glob("*/*"):

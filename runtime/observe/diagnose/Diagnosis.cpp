@@ -191,9 +191,10 @@ static std::optional<Finding> findThreads(const Evidence &e) {
       {{"OMP_NUM_THREADS", std::to_string(e.cores), /*isVariable=*/true}},
       std::nullopt};
   // Threads have equal parts of a kernel. Where the cores take turns of which
-  // the last one leaves some of them idle, most of that time is lost; the
-  // system balances the rest. Full turns cost little: how much cannot be told.
-  constexpr double unbalanced = 0.7;
+  // the last one leaves some of them idle, part of that time is lost: a third
+  // and more was measured. The system balances the rest. Full turns cost
+  // little: how much cannot be told.
+  constexpr double unbalanced = 0.35;
   int64_t turns = (e.threads + e.cores - 1) / e.cores;
   double idle =
       1 - static_cast<double>(e.threads) / static_cast<double>(turns * e.cores);

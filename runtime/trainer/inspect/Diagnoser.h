@@ -33,8 +33,10 @@ public:
     return {0, kWarmup, kSteps - kWarmup, 1};
   }
   /// The steps of a trial. In the first, batches are taken that were made
-  /// before it.
-  static constexpr int64_t kSettle = 10, kTried = 30,
+  /// before it, or begun together: as many as there are threads, 16 at most.
+  /// Threads that share a slow disk end together, too; most numbers of threads
+  /// divide the steps that are measured.
+  static constexpr int64_t kSettle = 16, kTried = 48,
                            kMost = kSteps + kSettle + kTried;
   /// The steps whose batches may be made ahead (--prefetch). Without them the
   /// last steps of a trial would have less to wait for.

@@ -193,7 +193,7 @@ TEST(Diagnosis, TooManyThreads) {
   EXPECT_FALSE(diagnose(e)[0].gain);
   // One core has nothing to do in the second turn.
   e.threads = 3;
-  expectCause(e, Cause::TooManyThreads, "OMP_NUM_THREADS=2: saves about 17%");
+  expectCause(e, Cause::TooManyThreads, "OMP_NUM_THREADS=2: saves about 8%");
 }
 
 TEST(Diagnosis, FrequentSaves) {
