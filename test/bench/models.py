@@ -2,7 +2,8 @@
 """The reference models of the benchmark, with inputs and labels.
 
 Run as a program with PyTorch: `models.py export NAME DIRECTORY` writes NAME.onnx and NAME.npz,
-`models.py time NAME eager|compile|max-autotune STEPS` trains and prints each step's milliseconds as JSON,
+`models.py time NAME eager|compile|compile-avx2|max-autotune STEPS` trains and prints each step's milliseconds as JSON
+(compile-avx2: the loops that PyTorch generates are of AVX2, where those of AVX-512 crash),
 `models.py attention BATCH TOKENS` times cuDNN's attention alone, as in the model of that name.
 NAME is mlp, resnet18, gpt-mini, gpt2, gpt2-xl or attention, with another batch (and tokens) as in gpt2:8x1024, or one
 of real_models.py, with another batch as in resnet50:256: such a file is for any batch, and has no data.
@@ -233,8 +234,11 @@ def measure(name, mode, steps, device, precision):
         return F.cross_entropy(y.reshape(-1, y.shape[-1]), labels.reshape(-1))
 
     compute = loss
+    if mode == "compile-avx2":
+        # The loops that it generates, not the libraries that it calls.
+        torch._inductor.config.cpp.simdlen = 256
     if mode != "eager":
-        compute = torch.compile(loss, mode=None if mode == "compile" else mode)
+        compute = torch.compile(loss, mode=None if mode.startswith("compile") else mode)
     times, losses = [], []
     for _ in range(steps):
         start = time.perf_counter()
@@ -286,7 +290,7 @@ if __name__ == "__main__":
     command.add_argument("directory")
     command = commands.add_parser("time")
     command.add_argument("name")
-    command.add_argument("mode", choices=["eager", "compile", "max-autotune"])
+    command.add_argument("mode", choices=["eager", "compile", "compile-avx2", "max-autotune"])
     command.add_argument("steps", type=int)
     command.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     command.add_argument("--precision", choices=["fp32", "bf16", "fp16"], default="fp32")
