@@ -332,8 +332,8 @@ private:
       ++numSlow;
       constexpr double micro = 1e6;
       note(remark::missed(op->getLoc(), options),
-           llvm::formatv("this machine has no instructions for {0}: estimated "
-                         "{1:f0} us instead of {2:f0} us",
+           llvm::formatv("slower in {0} on this machine: estimated {1:f0} us "
+                         "instead of {2:f0} us",
                          StringRef(precision), inLow * micro, inF32 * micro)
                .str());
       return false;

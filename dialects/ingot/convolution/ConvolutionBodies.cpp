@@ -147,6 +147,19 @@ int64_t convFlops(Value output, Value filter) {
          product(tensorType(filter).getShape().drop_front());
 }
 
+/// Pixels and channels are then the rows and columns of a matrix.
+template <typename Op> WorkKind getConvolutionWork(Op op, Value filter) {
+  auto areAll = [](ArrayRef<int64_t> values, int64_t expected) {
+    return llvm::all_of(values, [&](int64_t v) { return v == expected; });
+  };
+  ArrayRef<int64_t> taps = WindowLayout{op.getFilterChannelsLast()}.spatial(
+      tensorType(filter).getShape());
+  bool isMatmul = op.getGroups() == 1 && areAll(taps, 1) &&
+                  areAll(op.getStrides(), 1) && areAll(op.getPadLow(), 0) &&
+                  areAll(op.getPadHigh(), 0);
+  return isMatmul ? WorkKind::Matmul : WorkKind::Convolution;
+}
+
 Value multiply(const ScalarEmitter &e, Value a, Value b, Type element) {
   Type type = accumulatorType(element);
   return arith::MulFOp::create(e.b, e.loc, e.convertFloat(a, type),
@@ -165,6 +178,16 @@ int64_t ConvInputGradOp::getFlops() {
 }
 int64_t ConvFilterGradOp::getFlops() {
   return convFlops(getOutputGrad(), getResult());
+}
+
+WorkKind ConvOp::getWorkKind() {
+  return getConvolutionWork(*this, getFilter());
+}
+WorkKind ConvInputGradOp::getWorkKind() {
+  return getConvolutionWork(*this, getFilter());
+}
+WorkKind ConvFilterGradOp::getWorkKind() {
+  return getConvolutionWork(*this, getResult());
 }
 
 int64_t ConvStatisticsOp::getFlops() {
