@@ -40,6 +40,9 @@ struct FusionLimits {
   /// element computes anew what its column has in common; 0 where kernels
   /// compute that once.
   double opsOfLaunch = 0;
+  /// Whether kernels merge partial results of reductions that are several
+  /// values; otherwise a thread computes such a reduction in a loop.
+  bool mergesPartials = false;
 };
 
 /// A node of the schedule, which is executed as a unit.
@@ -76,6 +79,7 @@ private:
   bool isView(mlir::Operation *op) const;
   bool isComputed(mlir::Operation *op) const;
   bool isLooped(mlir::Operation *op) const;
+  bool isReduction(mlir::Operation *op) const;
   bool isStored(mlir::Operation *op) const { return stored.contains(op); }
 
   void chooseStored();

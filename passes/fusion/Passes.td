@@ -77,6 +77,34 @@ def SplitReductions : Pass<"ingot-split-reductions", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::ingot::IngotDialect"];
 }
 
+def FormDeviations : Pass<"ingot-form-deviations", "::mlir::func::FuncOp"> {
+  let summary = "computes sums of squared differences from the mean in one pass over their elements";
+  let description = [{
+    The sum of the squares of differences from the mean waits for the mean, so that two kernels read the elements.
+    Where the target's kernels merge partial results (`Target::splitsReductions`), such a sum becomes
+    `ingot.squared_deviations`, which depends on the elements alone: one kernel computes it and the mean. A sum along
+    rows is left as it is, because a kernel over rows has the elements at hand.
+
+    Before:
+    ```mlir
+    %sum = ingot.reduce sum %x dims = [0] : (tensor<4096x64xf32>) -> tensor<64xf32>
+    %mean = ingot.div %sum, %count : tensor<64xf32>
+    %0 = ingot.broadcast %mean dims = [1] : tensor<64xf32> -> tensor<4096x64xf32>
+    %1 = ingot.sub %x, %0 : tensor<4096x64xf32>
+    %2 = ingot.mul %1, %1 : tensor<4096x64xf32>
+    %3 = ingot.reduce sum %2 dims = [0] : (tensor<4096x64xf32>) -> tensor<64xf32>
+    ```
+    After:
+    ```mlir
+    %3 = ingot.squared_deviations %x dims = [0] : (tensor<4096x64xf32>) -> tensor<64xf32>
+    ```
+  }];
+  let statistics = [
+    Statistic<"numFormed", "formed", "sums computed without their mean">,
+  ];
+  let dependentDialects = ["::ingot::IngotDialect"];
+}
+
 def FormFusions : Pass<"ingot-form-fusions", "::mlir::func::FuncOp"> {
   let summary = "groups ops into fusions, each of which becomes a kernel";
   let description = [{

@@ -103,7 +103,9 @@ RowReads::RowReads(RowSpace space, ArrayRef<Operation *> ops,
     if (depends)
       dependent.insert(op);
     auto reduction = dyn_cast<Reduction>(op);
-    bool folds = reduction && RowSpace::of(reduction) == space;
+    // Kernels over rows have one sum for each reduction.
+    bool folds = reduction && RowSpace::of(reduction) == space &&
+                 reduction.getPartialTypes().size() == 1;
     if (isLooped(op) && !folds && op != given)
       conflict = op;
   }

@@ -217,7 +217,7 @@ public:
   virtual MatmulKernel describeMatmulKernel(LibraryCall call, int64_t readBytes,
                                             int64_t writtenBytes) const;
   /// Returns whether generated kernels distribute one reduction over all
-  /// threads, so that the graph need not split it.
+  /// threads and merge partial results, so that the graph need not split it.
   virtual bool splitsReductions() const { return false; }
   /// Returns whether each element of a generated loop computes anew what the
   /// elements of its column have in common.

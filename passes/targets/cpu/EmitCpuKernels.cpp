@@ -434,6 +434,19 @@ Extent KernelBuilder::build(bool flat) {
                     &KernelBuilder::emitLoop);
 }
 
+/// Returns a reduction that a kernel yields whose partial results are several
+/// values, or null.
+Operation *findMerged(exec::KernelOp kernel) {
+  auto kind = symbolizeFusionKind(kernel.getKind());
+  if (kind != FusionKind::Reduction)
+    return nullptr;
+  for (Value value : kernel.getBody().front().getTerminator()->getOperands())
+    if (auto reduction = value.getDefiningOp<Reduction>();
+        reduction && reduction.getPartialTypes().size() != 1)
+      return reduction;
+  return nullptr;
+}
+
 struct EmitCpuKernels : ingot::impl::EmitCpuKernelsBase<EmitCpuKernels> {
   void runOnOperation() override {
     llvm::DenseMap<StringAttr, Extent> extents;
@@ -445,6 +458,11 @@ struct EmitCpuKernels : ingot::impl::EmitCpuKernelsBase<EmitCpuKernels> {
     });
     for (auto kernel :
          llvm::make_early_inc_range(getOperation().getOps<exec::KernelOp>())) {
+      if (Operation *op = findMerged(kernel)) {
+        op->emitOpError("is reduced by merging partial results, which only "
+                        "kernels for GPUs do");
+        return signalPassFailure();
+      }
       StringAttr name = kernel.getSymNameAttr();
       auto kind = symbolizeFusionKind(kernel.getKind());
       if (kind == FusionKind::Epilogue)

@@ -58,12 +58,12 @@ ReductionSplit ReductionSplit::ofAll(int64_t length, Type accumulator,
   return split;
 }
 
-static Type getAccumulator(Reduction root) {
-  return accumulatorType(tensorType(root->getOperand(0)).getElementType());
-}
-
-static int64_t accumulatorBytes(Reduction root) {
-  return llvm::divideCeil(getAccumulator(root).getIntOrFloatBitWidth(), 8);
+/// Returns the bytes of a partial result.
+static int64_t countPartialBytes(Reduction root) {
+  int64_t bytes = 0;
+  for (Type type : root.getPartialTypes())
+    bytes += llvm::divideCeil(type.getIntOrFloatBitWidth(), 8);
+  return bytes;
 }
 
 ReductionSplit ReductionSplit::of(const ReductionSpace &space, TypeRange inputs,
@@ -78,7 +78,7 @@ ReductionSplit ReductionSplit::of(const ReductionSpace &space, TypeRange inputs,
     int64_t lanes = countLanes(inputs), sumBytes = 0;
     split.lanes = kept.back() % lanes == 0 ? lanes : 1;
     for (Reduction root : space.roots)
-      sumBytes += accumulatorBytes(root);
+      sumBytes += countPartialBytes(root);
     // Each thread has its sums of all lanes in shared memory at the end.
     while (split.lanes > 1 && kBlock * split.lanes * sumBytes > kMaxShared)
       split.lanes /= 2;
@@ -93,9 +93,10 @@ ReductionSplit ReductionSplit::of(const ReductionSpace &space, TypeRange inputs,
         tiles, length, split.group, /*unit=*/1, threads / split.columns);
   }
   if (split.pieces > 1)
-    split.partials = llvm::map_to_vector(space.roots, [&](Reduction root) {
-      return MemRefType::get({results * split.pieces}, getAccumulator(root));
-    });
+    for (Reduction root : space.roots)
+      for (Type type : root.getPartialTypes())
+        split.partials.push_back(
+            MemRefType::get({results * split.pieces}, type));
   return split;
 }
 
