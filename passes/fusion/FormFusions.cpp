@@ -86,7 +86,9 @@ struct FormFusions : ingot::impl::FormFusionsBase<FormFusions> {
                      target->hasTiles(),
                      /*forcesKernels=*/matmulKernels == "own", maxOps,
                      maxInputs, maxRootOps, opsOfLaunch,
-                     target->splitsReductions()});
+                     target->splitsReductions(), [&](const RowSpace &space) {
+                       return target->sumsRows(space.rows, space.length);
+                     }});
 
     SmallVector<Operation *> originals = llvm::to_vector_of<Operation *>(
         llvm::make_pointer_range(block.without_terminator()));

@@ -108,15 +108,16 @@ def FormDeviations : Pass<"ingot-form-deviations", "::mlir::func::FuncOp"> {
 def FormFusions : Pass<"ingot-form-fusions", "::mlir::func::FuncOp"> {
   let summary = "groups ops into fusions, each of which becomes a kernel";
   let description = [{
-    Decides which values are stored in memory: operands of library calls and of custom kernels, results of the
-    function, results of reductions and windows, and values with several readers where storing them moves fewer bytes
-    than recomputing them. All other values are computed where they are used. Each stored value is the root of an
+    Decides which values are stored in memory: operands of library calls and of custom kernels, results of the function,
+    results of reductions and windows, and values with several readers where storing them moves fewer bytes than
+    recomputing them. All other values are computed where they are used. Each stored value is the root of an
     `ingot.fusion`; roots with one iteration space that share an input, or read each other's element, share a fusion.
-    Reductions over whole rows are fused with the readers of the same rows or of their results (kind `row`), where
-    there are at least 16 rows of at least 16 elements. A loop that reads the result of a library call
-    (EpilogueAnchor) at the current element becomes its epilogue (kind `epilogue`), which runs while the elements are
-    in the cache. A root that only its own fusion reads is not stored. Other library calls, reshapes and barriers are
-    not fused. Assumes primitives only (`--ingot-decompose`).
+    Reductions over whole rows are fused with the readers of the same rows or of their results (kind `row`), where there
+    are at least 16 rows of at least 16 elements; where the target adds up rows in such kernels (`Target::sumsRows`),
+    with up to four sums over the same rows as well. A loop that reads the result of a library call (EpilogueAnchor) at
+    the current element becomes its epilogue (kind `epilogue`), which runs while the elements are in the cache. A root
+    that only its own fusion reads is not stored. Other library calls, reshapes and barriers are not fused. Assumes
+    primitives only (`--ingot-decompose`).
 
     For a target whose library has a fixed list of epilogues (`Target::getEpilogueLibrary`), only bias, residual, ReLU
     and tanh GELU, and their gradients, are fused into matmuls, provided that the element types are those the library

@@ -265,6 +265,16 @@ public:
   /// Returns the description of the target in the manifest (docs/manifest.md).
   virtual llvm::json::Object describe() const = 0;
 
+  //===--------------------------------------------------------------------===//
+  // Rows
+  //===--------------------------------------------------------------------===//
+
+  /// Returns whether a generated kernel over rows may also add up its rows, to
+  /// an element for each column.
+  virtual bool sumsRows(int64_t /*rows*/, int64_t /*length*/) const {
+    return false;
+  }
+
 protected:
   Target(TargetSpec spec, Machine machine)
       : spec(std::move(spec)), machine(machine) {}

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/exec/Exec.h"
+#include "dialects/ingot/analysis/RowSpace.h"
 #include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/builders/Scalars.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -435,15 +436,22 @@ Extent KernelBuilder::build(bool flat) {
 }
 
 /// Returns a reduction that a kernel yields whose partial results are several
-/// values, or null.
+/// values, or those of rows, or null.
 Operation *findMerged(exec::KernelOp kernel) {
   auto kind = symbolizeFusionKind(kernel.getKind());
-  if (kind != FusionKind::Reduction)
-    return nullptr;
-  for (Value value : kernel.getBody().front().getTerminator()->getOperands())
-    if (auto reduction = value.getDefiningOp<Reduction>();
-        reduction && reduction.getPartialTypes().size() != 1)
+  Block &body = kernel.getBody().front();
+  std::optional<RowSpace> rows;
+  if (kind == FusionKind::Row)
+    rows = RowSpace::of(llvm::to_vector_of<Operation *>(
+        llvm::make_pointer_range(body.without_terminator())));
+  for (Value value : body.getTerminator()->getOperands()) {
+    auto reduction = value.getDefiningOp<Reduction>();
+    if (reduction && kind == FusionKind::Reduction &&
+        reduction.getPartialTypes().size() != 1)
       return reduction;
+    if (reduction && rows && rows->isOverRows(reduction))
+      return reduction;
+  }
   return nullptr;
 }
 

@@ -26,6 +26,9 @@ struct DeviceKernel {
   /// The number of elements, of which `main` processes a range; 0 if it
   /// processes all.
   int64_t extent = 0;
+  /// The outputs that `finish` writes, where `main` writes the others; none
+  /// where it writes all.
+  llvm::SmallVector<unsigned> finished = {};
 };
 
 /// Emits the GPU functions of a kernel.
@@ -64,6 +67,10 @@ private:
   DeviceKernel emitAlong(const ReductionSpace &space);
   DeviceKernel emitAcross(const ReductionSpace &space);
   DeviceKernel emitRows();
+  /// Emits the sums of the rows that blocks have added up, one partial row for
+  /// each of `blocks`.
+  DeviceLaunch emitRowSums(llvm::ArrayRef<Reduction> roots, int64_t blocks,
+                           mlir::TypeRange partials, mlir::TypeRange written);
   DeviceKernel emitMatrix();
   DeviceKernel emitCustom();
   DeviceKernel emitScatter(ScatterAddOp scatter);

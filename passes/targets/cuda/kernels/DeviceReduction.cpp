@@ -340,3 +340,39 @@ void DeviceKernelBuilder::emitFinish(const ReductionSpace &space,
   });
   launches.finish = finishFunction(grid);
 }
+
+/// The threads of a block have 8 columns, which are 32 bytes, in 32 ranges of
+/// the partial rows.
+DeviceLaunch DeviceKernelBuilder::emitRowSums(ArrayRef<Reduction> roots,
+                                              int64_t blocks,
+                                              TypeRange partials,
+                                              TypeRange written) {
+  constexpr int64_t columns = 8, ranges = kBlock / columns, inFlight = 8;
+  int64_t length = cast<MemRefType>(written.front()).getNumElements();
+  createFunction("_finish", partials, written, /*hasAliases=*/false);
+  ScalarEmitter e = scalars();
+  SmallVector<Value> shared = sharedSums(roots, kBlock);
+  Value inBlock = threadInBlock();
+  Value column = e.add(e.mul(block(), columns), e.rem(inBlock, columns));
+  Value exists = e.inRange(column, length);
+  onlyIf(exists, [&] {
+    SmallVector<Value> sums = fold(
+        e.div(inBlock, columns), e.index(blocks), ranges, identities(roots),
+        [&](Value at, ValueRange carried) {
+          return combine(roots, carried,
+                         loadShared(ValueRange(buffers).take_front(numRead),
+                                    e.add(e.mul(at, length), column)));
+        },
+        inFlight);
+    storeShared(sums, shared, inBlock);
+  });
+  synchronizeBlock();
+  onlyIf(e.logicalAnd(e.inRange(inBlock, columns), exists), [&] {
+    SmallVector<Value> sums = loadShared(shared, inBlock);
+    for (int64_t range = 1; range < ranges; ++range)
+      sums = combine(roots, sums,
+                     loadShared(shared, e.add(inBlock, range * columns)));
+    store(roots, sums, column, /*isPartial=*/false);
+  });
+  return finishFunction(llvm::divideCeil(length, columns));
+}
