@@ -157,6 +157,9 @@ void ingot::buildFusionPipeline(OpPassManager &manager,
   reductions.maxTerms = options.level == 0 ? maxTerms : 0;
   manager.addNestedPass<func::FuncOp>(createSplitReductions(reductions));
   addLegalization(manager, options, target, LegalizationPoint::Kernels);
+  // After convolutions have taken the sums that they compute.
+  if (options.level > 0)
+    manager.addNestedPass<func::FuncOp>(createFormDeviations());
   FormFusionsOptions fusion;
   fusion.each = options.level == 0;
   fusion.matmulKernels = options.matmulKernels;

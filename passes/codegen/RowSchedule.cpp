@@ -35,14 +35,21 @@ public:
   void run() {
     for (Operation *op : ops)
       place(op);
-    for (auto [i, result] : llvm::enumerate(results))
-      if (!schedule.space.hasElementPerRow(result))
-        phase(knownAt(result)).stored.push_back(i);
+    for (auto [i, result] : llvm::enumerate(results)) {
+      if (schedule.space.hasElementPerRow(result))
+        continue;
+      Operation *op = result.getDefiningOp();
+      RowPhase &at = phase(knownAt(result));
+      (op && schedule.space.isOverRows(op) ? at.overRows : at.stored)
+          .push_back(i);
+    }
     for (unsigned i = 0; i < schedule.phases.size(); ++i) {
       for (Reduction reduction : schedule.phases[i].reductions)
         need(reduction->getOperand(0), i);
       for (unsigned result : schedule.phases[i].stored)
         need(results[result], i);
+      for (unsigned result : schedule.phases[i].overRows)
+        need(results[result].getDefiningOp()->getOperand(0), i);
     }
   }
 
@@ -61,7 +68,8 @@ private:
     for (Value operand : op->getOperands())
       first = std::max(first, knownAt(operand));
     auto reduction = dyn_cast<Reduction>(op);
-    bool folds = reduction && cast<ScalarBody>(op).isLooped();
+    bool folds = reduction && cast<ScalarBody>(op).isLooped() &&
+                 !schedule.space.isOverRows(op);
     for (Value result : op->getResults()) {
       known[result] = folds ? first + 1 : first;
       bool isWanted = schedule.reads.isAligned(result) ||
@@ -111,7 +119,8 @@ private:
 
 RowSchedule::RowSchedule(Block &body)
     : space(*RowSpace::of(opsOf(body))),
-      reads(space, opsOf(body), resultsOf(body)) {
+      reads(space, opsOf(body), resultsOf(body), /*given=*/nullptr,
+            /*sumsRows=*/true) {
   Scheduler(body, *this).run();
 }
 
@@ -119,7 +128,10 @@ bool RowSchedule::mayOverwrite(Block &body, unsigned argument,
                                unsigned result) const {
   BlockArgument whole = body.getArgument(argument);
   SmallVector<Value> results = resultsOf(body);
-  if (space.hasElementPerRow(whole) || space.hasElementPerRow(results[result]))
+  Operation *made = results[result].getDefiningOp();
+  if (space.hasElementPerRow(whole) ||
+      space.hasElementPerRow(results[result]) ||
+      (made && space.isOverRows(made)))
     return false;
   unsigned written = 0;
   while (written < phases.size() &&
@@ -158,6 +170,8 @@ bool RowSchedule::mayOverwrite(Block &body, unsigned argument,
     }
     for (unsigned stored : phase.stored)
       visit(results[stored], number);
+    for (unsigned sum : phase.overRows)
+      visit(results[sum].getDefiningOp()->getOperand(0), number);
   }
   return may;
 }

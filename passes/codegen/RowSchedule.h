@@ -26,13 +26,17 @@ struct RowPhase {
   /// The results (numbers of the yield's operands) with an element per element
   /// of the space that the pass stores.
   llvm::SmallVector<unsigned> stored;
+  /// The results that add up the rows of elements that the pass computes.
+  llvm::SmallVector<unsigned> overRows;
   /// The values that are expensive to compute and that later passes use as
   /// well: they are kept in a buffer for the row if there is room.
   llvm::SmallVector<mlir::Value> kept;
 
   /// Returns whether the phase has a pass over the row; the last phase may only
   /// have values per row.
-  bool hasPass() const { return !reductions.empty() || !stored.empty(); }
+  bool hasPass() const {
+    return !reductions.empty() || !stored.empty() || !overRows.empty();
+  }
 };
 
 /// Returns the index, in a tensor of the space's rows, of an element of a row.
@@ -53,7 +57,7 @@ struct RowSchedule {
                     unsigned result) const;
 
   RowSpace space;
-  llvm::SmallVector<RowPhase> phases;
+  llvm::SmallVector<RowPhase, 0> phases;
   /// The reads of the kernel: arguments and results per row are read and
   /// written at the current row; stored results may be read back where all
   /// their uses are at the current element.

@@ -85,7 +85,10 @@ struct FormFusions : ingot::impl::FormFusionsBase<FormFusions> {
                      matmulKernels == "library" ? nullptr : target.get(),
                      target->hasTiles(),
                      /*forcesKernels=*/matmulKernels == "own", maxOps,
-                     maxInputs, maxRootOps, opsOfLaunch});
+                     maxInputs, maxRootOps, opsOfLaunch,
+                     target->splitsReductions(), [&](const RowSpace &space) {
+                       return target->sumsRows(space.rows, space.length);
+                     }});
 
     SmallVector<Operation *> originals = llvm::to_vector_of<Operation *>(
         llvm::make_pointer_range(block.without_terminator()));

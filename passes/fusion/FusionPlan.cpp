@@ -66,6 +66,13 @@ bool FusionPlan::isLooped(Operation *op) const {
   return body && body.isLooped();
 }
 
+/// Returns whether the op becomes a kernel of reductions.
+bool FusionPlan::isReduction(Operation *op) const {
+  auto reduction = dyn_cast<Reduction>(op);
+  return reduction && isLooped(op) &&
+         (limits.mergesPartials || reduction.getPartialTypes().size() == 1);
+}
+
 //===----------------------------------------------------------------------===//
 // Stored values
 //===----------------------------------------------------------------------===//
@@ -97,7 +104,7 @@ void FusionPlan::chooseStored() {
       stored.insert(&op);
     // A window reads elements several times, a reduction reads them once.
     bool readsStored = !inKernel || isView(&op) ||
-                       (isLooped(&op) && !isa<Reduction>(op)) || limits.each;
+                       (isLooped(&op) && !isReduction(&op)) || limits.each;
     if (!readsStored)
       continue;
     for (Value operand : op.getOperands())
@@ -300,8 +307,7 @@ void FusionPlan::createNodes() {
     if (isa<KernelBody>(op))
       node.kind = FusionKind::Custom;
     else if (isComputed(&op) && !op.hasTrait<SameBytes>())
-      node.kind = isLooped(&op) && isa<Reduction>(op) ? FusionKind::Reduction
-                                                      : FusionKind::Loop;
+      node.kind = isReduction(&op) ? FusionKind::Reduction : FusionKind::Loop;
     gather(node);
     nodeOf[&op] = nodes.size();
     nodes.push_back(std::move(node));

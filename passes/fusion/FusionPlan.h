@@ -8,10 +8,12 @@
 #ifndef INGOT_PASSES_FUSION_FUSIONPLAN_H
 #define INGOT_PASSES_FUSION_FUSIONPLAN_H
 
+#include "dialects/ingot/analysis/RowSpace.h"
 #include "dialects/ingot/analysis/Shards.h"
 #include "dialects/ingot/target/Target.h"
 #include "passes/fusion/KernelGraph.h"
 #include "llvm/ADT/DenseMap.h"
+#include <functional>
 
 namespace ingot {
 
@@ -40,6 +42,12 @@ struct FusionLimits {
   /// element computes anew what its column has in common; 0 where kernels
   /// compute that once.
   double opsOfLaunch = 0;
+  /// Whether kernels merge partial results of reductions that are several
+  /// values; otherwise a thread computes such a reduction in a loop.
+  bool mergesPartials = false;
+  /// Whether a kernel over rows may add up the rows of a space as well; null if
+  /// none may.
+  std::function<bool(const RowSpace &)> sumsRows = {};
 };
 
 /// A node of the schedule, which is executed as a unit.
@@ -76,6 +84,7 @@ private:
   bool isView(mlir::Operation *op) const;
   bool isComputed(mlir::Operation *op) const;
   bool isLooped(mlir::Operation *op) const;
+  bool isReduction(mlir::Operation *op) const;
   bool isStored(mlir::Operation *op) const { return stored.contains(op); }
 
   void chooseStored();

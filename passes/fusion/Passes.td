@@ -77,18 +77,47 @@ def SplitReductions : Pass<"ingot-split-reductions", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::ingot::IngotDialect"];
 }
 
+def FormDeviations : Pass<"ingot-form-deviations", "::mlir::func::FuncOp"> {
+  let summary = "computes sums of squared differences from the mean in one pass over their elements";
+  let description = [{
+    The sum of the squares of differences from the mean waits for the mean, so that two kernels read the elements.
+    Where the target's kernels merge partial results (`Target::splitsReductions`), such a sum becomes
+    `ingot.squared_deviations`, which depends on the elements alone: one kernel computes it and the mean. A sum along
+    rows is left as it is, because a kernel over rows has the elements at hand.
+
+    Before:
+    ```mlir
+    %sum = ingot.reduce sum %x dims = [0] : (tensor<4096x64xf32>) -> tensor<64xf32>
+    %mean = ingot.div %sum, %count : tensor<64xf32>
+    %0 = ingot.broadcast %mean dims = [1] : tensor<64xf32> -> tensor<4096x64xf32>
+    %1 = ingot.sub %x, %0 : tensor<4096x64xf32>
+    %2 = ingot.mul %1, %1 : tensor<4096x64xf32>
+    %3 = ingot.reduce sum %2 dims = [0] : (tensor<4096x64xf32>) -> tensor<64xf32>
+    ```
+    After:
+    ```mlir
+    %3 = ingot.squared_deviations %x dims = [0] : (tensor<4096x64xf32>) -> tensor<64xf32>
+    ```
+  }];
+  let statistics = [
+    Statistic<"numFormed", "formed", "sums computed without their mean">,
+  ];
+  let dependentDialects = ["::ingot::IngotDialect"];
+}
+
 def FormFusions : Pass<"ingot-form-fusions", "::mlir::func::FuncOp"> {
   let summary = "groups ops into fusions, each of which becomes a kernel";
   let description = [{
-    Decides which values are stored in memory: operands of library calls and of custom kernels, results of the
-    function, results of reductions and windows, and values with several readers where storing them moves fewer bytes
-    than recomputing them. All other values are computed where they are used. Each stored value is the root of an
+    Decides which values are stored in memory: operands of library calls and of custom kernels, results of the function,
+    results of reductions and windows, and values with several readers where storing them moves fewer bytes than
+    recomputing them. All other values are computed where they are used. Each stored value is the root of an
     `ingot.fusion`; roots with one iteration space that share an input, or read each other's element, share a fusion.
-    Reductions over whole rows are fused with the readers of the same rows or of their results (kind `row`), where
-    there are at least 16 rows of at least 16 elements. A loop that reads the result of a library call
-    (EpilogueAnchor) at the current element becomes its epilogue (kind `epilogue`), which runs while the elements are
-    in the cache. A root that only its own fusion reads is not stored. Other library calls, reshapes and barriers are
-    not fused. Assumes primitives only (`--ingot-decompose`).
+    Reductions over whole rows are fused with the readers of the same rows or of their results (kind `row`), where there
+    are at least 16 rows of at least 16 elements; where the target adds up rows in such kernels (`Target::sumsRows`),
+    with up to four sums over the same rows as well. A loop that reads the result of a library call (EpilogueAnchor) at
+    the current element becomes its epilogue (kind `epilogue`), which runs while the elements are in the cache. A root
+    that only its own fusion reads is not stored. Other library calls, reshapes and barriers are not fused. Assumes
+    primitives only (`--ingot-decompose`).
 
     For a target whose library has a fixed list of epilogues (`Target::getEpilogueLibrary`), only bias, residual, ReLU
     and tanh GELU, and their gradients, are fused into matmuls, provided that the element types are those the library

@@ -92,7 +92,14 @@ bool FusionPlan::formRows(const FusionNode &a, const FusionNode &b,
   SmallVector<Value> results;
   for (Operation *root : llvm::concat<Operation *const>(a.roots, b.roots))
     llvm::append_range(results, root->getResults());
-  return !RowReads(*space, sorted, results).getConflict();
+  // Threads keep the sums over rows, of each of their columns, in registers.
+  constexpr int64_t mostSums = 4;
+  bool sumsRows = limits.sumsRows && limits.sumsRows(*space) &&
+                  llvm::count_if(sorted, [&](Operation *op) {
+                    return space->isOverRows(op);
+                  }) <= mostSums;
+  return !RowReads(*space, sorted, results, /*given=*/nullptr, sumsRows)
+              .getConflict();
 }
 
 /// Returns true if a kernel of both reductions would come between two nodes

@@ -147,10 +147,12 @@ TEST(Stability, IsLackingWhereNearlyEqualNumbersAreCompared) {
         makeRandomGraph(getContext(), seed, /*size=*/4, builder.getF32Type());
     return isStable(graph, /*noise=*/1e-6, /*tolerance=*/1e-3);
   };
-  // Takes the largest of equal numbers, which noise makes different.
-  EXPECT_FALSE(standsNoise(38));
+  // Which graphs take the largest of equal numbers, which noise makes
+  // different, depends on the catalogue of ops.
+  constexpr int64_t graphs = 100;
   int64_t stable = 0;
-  for (uint64_t seed = 0; seed < 100; ++seed)
+  for (uint64_t seed = 0; seed < graphs; ++seed)
     stable += standsNoise(seed);
+  EXPECT_LT(stable, graphs);
   EXPECT_GE(stable, 90);
 }

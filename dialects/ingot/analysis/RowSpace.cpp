@@ -33,7 +33,8 @@ std::optional<RowSpace> RowSpace::of(Reduction reduction) {
 std::optional<RowSpace> RowSpace::of(ArrayRef<Operation *> ops) {
   for (Operation *op : ops)
     if (auto reduction = dyn_cast<Reduction>(op); reduction && isLooped(op))
-      return of(reduction);
+      if (std::optional<RowSpace> space = of(reduction))
+        return space;
   return std::nullopt;
 }
 
@@ -56,6 +57,23 @@ std::optional<size_t> RowSpace::split(ArrayRef<int64_t> shape) const {
 
 bool RowSpace::hasElementPerRow(Value tensor) const {
   return tensorType(tensor).getNumElements() == rows;
+}
+
+bool RowSpace::isOverRows(Operation *op) const {
+  auto reduction = dyn_cast<Reduction>(op);
+  if (!reduction || !isLooped(op) || rows == length ||
+      reduction.getPartialTypes().size() != 1)
+    return false;
+  int64_t folded = 1, kept = 1;
+  for (auto [d, size] :
+       llvm::enumerate(tensorType(op->getOperand(0)).getShape())) {
+    bool isFolded =
+        llvm::is_contained(reduction.getReducedDims(), static_cast<int64_t>(d));
+    if (isFolded && size != 1 && kept != 1)
+      return false;
+    (isFolded ? folded : kept) *= size;
+  }
+  return folded == rows && kept == length;
 }
 
 bool RowReads::readsAligned(Operation *op, OpOperand &operand) const {
@@ -92,8 +110,17 @@ bool RowReads::readsAligned(Operation *op, OpOperand &operand) const {
 }
 
 RowReads::RowReads(RowSpace space, ArrayRef<Operation *> ops,
-                   ArrayRef<Value> results, Operation *given)
+                   ArrayRef<Value> results, Operation *given, bool sumsRows)
     : space(space) {
+  // A sum over rows is known when all of them have been seen: it is a result,
+  // which nothing else reads.
+  auto isSum = [&](Operation *op) {
+    return sumsRows && op && space.isOverRows(op) &&
+           llvm::is_contained(results, op->getResult(0)) &&
+           llvm::none_of(op->getUsers(), [&](Operation *user) {
+             return llvm::is_contained(ops, user);
+           });
+  };
   llvm::DenseSet<Operation *> dependent;
   llvm::DenseSet<Value> inKernel(results.begin(), results.end());
   for (Operation *op : ops) {
@@ -103,13 +130,16 @@ RowReads::RowReads(RowSpace space, ArrayRef<Operation *> ops,
     if (depends)
       dependent.insert(op);
     auto reduction = dyn_cast<Reduction>(op);
-    bool folds = reduction && RowSpace::of(reduction) == space;
-    if (isLooped(op) && !folds && op != given)
+    // Kernels over rows have one sum for each reduction.
+    bool folds = reduction && RowSpace::of(reduction) == space &&
+                 reduction.getPartialTypes().size() == 1;
+    if (isLooped(op) && !folds && op != given && !isSum(op))
       conflict = op;
   }
   for (Value result : results) {
     if (!space.hasElementPerRow(result) &&
-        !space.split(tensorType(result).getShape()))
+        !space.split(tensorType(result).getShape()) &&
+        !isSum(result.getDefiningOp()))
       conflict = result.getDefiningOp();
     aligned.insert(result);
   }

@@ -27,7 +27,8 @@ struct RowSpace {
 
   /// Returns the space of a reduction over the trailing dimensions.
   static std::optional<RowSpace> of(Reduction reduction);
-  /// Returns the space of the first reduction among `ops`.
+  /// Returns the space of the first reduction over trailing dimensions among
+  /// `ops`.
   static std::optional<RowSpace> of(llvm::ArrayRef<mlir::Operation *> ops);
 
   /// Returns the space whose rows are those of an op's first result.
@@ -40,6 +41,11 @@ struct RowSpace {
   /// Returns true if a tensor has one element per row. The shape alone does not
   /// tell which row an element belongs to: see RowReads.
   bool hasElementPerRow(mlir::Value tensor) const;
+
+  /// Returns whether an op adds up the rows: its result has an element for each
+  /// column. Never where there are as many rows as columns, so that the shape
+  /// of a value tells whether it has an element for each of them.
+  bool isOverRows(mlir::Operation *op) const;
 };
 
 /// Analyzes at which positions the ops of a kernel read values: elements at the
@@ -47,10 +53,11 @@ struct RowSpace {
 class RowReads {
 public:
   /// Analyzes `ops` in program order; `results` are the results of the kernel.
-  /// The elements of `given`, if any, are computed in advance.
+  /// The elements of `given`, if any, are computed in advance. With `sumsRows`,
+  /// results may be sums over the rows.
   RowReads(RowSpace space, llvm::ArrayRef<mlir::Operation *> ops,
            llvm::ArrayRef<mlir::Value> results,
-           mlir::Operation *given = nullptr);
+           mlir::Operation *given = nullptr, bool sumsRows = false);
 
   /// Returns an op that prevents the kernel from running row by row, or null.
   mlir::Operation *getConflict() const { return conflict; }

@@ -48,7 +48,9 @@ std::optional<TileSpace> TileSpace::of(ArrayRef<Operation *> roots) {
     return std::nullopt;
   const RowSpace &matrix = space->matrix;
   for (Operation *root : roots) {
-    if (root->getNumResults() != 1)
+    auto reduction = dyn_cast<Reduction>(root);
+    if (root->getNumResults() != 1 ||
+        (reduction && reduction.getPartialTypes().size() != 1))
       return std::nullopt;
     ArrayRef<int64_t> shape = tensorType(getElements(root)).getShape();
     SmallVector<int64_t> want;

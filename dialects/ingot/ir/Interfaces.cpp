@@ -3,6 +3,7 @@
 #include "dialects/ingot/ir/Interfaces.h"
 
 #include "dialects/ingot/builders/Builders.h"
+#include "dialects/ingot/builders/Scalars.h"
 #include "dialects/ingot/ir/CallDescriptor.h"
 #include "mlir/IR/BuiltinTypes.h"
 
@@ -18,6 +19,10 @@ int64_t ingot::detail::elementwiseFlops(Operation *op) {
       if (isa<FloatType>(tensor.getElementType()))
         flops += tensor.getNumElements();
   return flops;
+}
+
+Type ingot::detail::accumulatorOf(Operation *reduction) {
+  return accumulatorType(tensorType(reduction->getOperand(0)).getElementType());
 }
 
 SmallVector<int64_t> ingot::detail::sameDims(Value tensor) {

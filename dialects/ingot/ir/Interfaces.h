@@ -91,6 +91,8 @@ int64_t operandAndResultBytes(mlir::Operation *op);
 llvm::SmallVector<CallBuffer> operandsAndResults(mlir::Operation *op);
 /// Returns whether an op is a composite (Decomposable).
 bool isComposite(mlir::Operation *op);
+/// Returns the type in which a reduction accumulates its first operand.
+mlir::Type accumulatorOf(mlir::Operation *reduction);
 /// Returns the list 0, 1, ... rank - 1.
 llvm::SmallVector<int64_t> sameDims(mlir::Value tensor);
 } // namespace detail

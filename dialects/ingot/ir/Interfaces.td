@@ -253,13 +253,42 @@ def Reduction : OpInterface<"Reduction"> {
   let methods = [
     InterfaceMethod<"Returns the reduced dimensions in increasing order.",
       "::llvm::ArrayRef<int64_t>", "getReducedDims", (ins)>,
-    InterfaceMethod<"Emits the neutral element.", "::mlir::Value",
+    InterfaceMethod<"Emits the neutral element; null where partial results are several values.", "::mlir::Value",
       "emitIdentity", (ins "::mlir::OpBuilder &":$builder,
-                           "::mlir::Location":$loc)>,
-    InterfaceMethod<"Emits one step, which combines the accumulator with one more element.",
-      "::mlir::Value", "emitCombine",
+                           "::mlir::Location":$loc), "", "return {};">,
+    InterfaceMethod<[{
+      Emits one step, which combines the accumulator with one more element; null where partial results are several
+      values.
+    }], "::mlir::Value", "emitCombine",
       (ins "::mlir::OpBuilder &":$builder, "::mlir::Location":$loc,
-           "::mlir::Value":$accumulator, "::mlir::Value":$element)>,
+           "::mlir::Value":$accumulator, "::mlir::Value":$element), "", "return {};">,
+    InterfaceMethod<[{
+      Returns the types of a partial result, which is what is known of some of the elements. Where it is several
+      values, only the following methods emit the reduction, and only kernels that merge partial results compute it
+      (`Target::splitsReductions`).
+    }], "::llvm::SmallVector<::mlir::Type>", "getPartialTypes", (ins), "",
+      "return {::ingot::detail::accumulatorOf($_op)};">,
+    InterfaceMethod<"Returns the number of accumulators of a loop over elements.", "unsigned", "getNumAccumulators",
+      (ins), "", "return 1;">,
+    InterfaceMethod<"Emits the accumulators of no elements.", "::llvm::SmallVector<::mlir::Value>", "emitIdentities",
+      (ins "::mlir::OpBuilder &":$builder, "::mlir::Location":$loc), "",
+      "return {$_op.emitIdentity(builder, loc)};">,
+    InterfaceMethod<"Emits the accumulators after one more element.", "::llvm::SmallVector<::mlir::Value>",
+      "emitElement", (ins "::mlir::OpBuilder &":$builder, "::mlir::Location":$loc,
+                          "::mlir::ValueRange":$accumulators, "::mlir::Value":$element), "",
+      "return {$_op.emitCombine(builder, loc, accumulators.front(), element)};">,
+    InterfaceMethod<"Emits the partial result of the elements that a loop has accumulated.",
+      "::llvm::SmallVector<::mlir::Value>", "emitPartial",
+      (ins "::mlir::OpBuilder &":$builder, "::mlir::Location":$loc, "::mlir::ValueRange":$accumulators), "",
+      "return ::llvm::to_vector(accumulators);">,
+    InterfaceMethod<"Emits the partial result of the elements of two partial results.",
+      "::llvm::SmallVector<::mlir::Value>", "emitMerge",
+      (ins "::mlir::OpBuilder &":$builder, "::mlir::Location":$loc, "::mlir::ValueRange":$partial,
+           "::mlir::ValueRange":$other), "",
+      "return {$_op.emitCombine(builder, loc, partial.front(), other.front())};">,
+    InterfaceMethod<"Emits the result from the partial result of all elements.", "::mlir::Value", "emitResult",
+      (ins "::mlir::OpBuilder &":$builder, "::mlir::Location":$loc, "::mlir::ValueRange":$partial), "",
+      "return partial.front();">,
   ];
 }
 

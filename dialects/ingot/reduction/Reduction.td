@@ -20,7 +20,7 @@ def Ingot_ReductionKindAttr
 def ReduceOp : Ingot_ComputeOp<"reduce", [
     DeclareOpInterfaceMethods<InferTypeOpInterface>,
     DeclareOpInterfaceMethods<ScalarBody, ["isLooped"]>,
-    DeclareOpInterfaceMethods<Reduction>,
+    DeclareOpInterfaceMethods<Reduction, ["emitIdentity", "emitCombine"]>,
     DeclareOpInterfaceMethods<RowSplit>,
     DeclareOpInterfaceMethods<Permutable, ["carriesResults", "permute"]>,
     DeclareOpInterfaceMethods<Differentiable>,
@@ -40,6 +40,26 @@ def ReduceOp : Ingot_ComputeOp<"reduce", [
   }];
   let extraClassDeclaration = roundsMoreThanOnce;
   let hasFolder = 1;
+}
+
+def SquaredDeviationsOp : Ingot_ComputeOp<"squared_deviations", [
+    DeclareOpInterfaceMethods<InferTypeOpInterface>,
+    DeclareOpInterfaceMethods<ScalarBody, ["isLooped"]>,
+    DeclareOpInterfaceMethods<Reduction, ["getPartialTypes", "getNumAccumulators", "emitIdentities", "emitElement",
+                                          "emitPartial", "emitMerge", "emitResult"]>,
+    DeclareOpInterfaceMethods<CostModel, ["getFlops"]>,
+    DeclareOpInterfaceMethods<PrecisionRole, ["getPrecisionRole"]>]> {
+  let summary = "sum of the squares of differences from the mean over `dims`, which are removed";
+  let description = [{
+    `dims` increases strictly. The result over no elements is 0. 16-bit elements are accumulated in f32. Kernels read
+    the operand once: a thread adds up differences from its first element and their squares, which gives the mean and
+    the result of its own elements, and these are merged with those of other threads (Chan, Golub and LeVeque,
+    "Algorithms for Computing the Sample Variance", 1983).
+  }];
+  let arguments = (ins Ingot_FloatTensor:$operand, DenseI64ArrayAttr:$dims);
+  let results = (outs Ingot_FloatTensor:$result);
+  let assemblyFormat = "$operand `dims` `=` $dims attr-dict `:` functional-type(operands, results)";
+  let extraClassDeclaration = roundsMoreThanOnce;
 }
 
 def ArgMaxOp : Ingot_ComputeOp<"argmax", [

@@ -118,6 +118,146 @@ Elements ReduceOp::emitElements(OpBuilder &b, Location loc, ValueRange indices,
 }
 
 //===----------------------------------------------------------------------===//
+// squared_deviations
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// What a loop knows of its elements: how many there are (i32), the first of
+/// them, the sum of the differences from it, and that of their squares.
+struct Shifted {
+  enum { Count, First, Sum, Squares, Size };
+};
+
+/// What is known of a part of the elements: how many there are, their mean, and
+/// the sum of the squares of differences from it.
+struct Moments {
+  enum { Count, Mean, Squares, Size };
+};
+} // namespace
+
+ArrayRef<int64_t> SquaredDeviationsOp::getReducedDims() { return getDims(); }
+
+bool SquaredDeviationsOp::isLooped() { return true; }
+
+int64_t SquaredDeviationsOp::getFlops() {
+  constexpr int64_t perElement = 4;
+  return perElement * tensorType(getOperand()).getNumElements();
+}
+
+Precision SquaredDeviationsOp::getPrecisionRole() { return Precision::Keep; }
+
+SmallVector<Type> SquaredDeviationsOp::getPartialTypes() {
+  return SmallVector<Type>(Moments::Size, detail::accumulatorOf(*this));
+}
+
+unsigned SquaredDeviationsOp::getNumAccumulators() { return Shifted::Size; }
+
+Elements SquaredDeviationsOp::emitIdentities(OpBuilder &b, Location loc) {
+  ScalarEmitter e{b, loc};
+  Elements nothing(Shifted::Size, e.constant(detail::accumulatorOf(*this), 0));
+  nothing[Shifted::Count] = e.constant(b.getI32Type(), 0);
+  return nothing;
+}
+
+Elements SquaredDeviationsOp::emitElement(OpBuilder &b, Location loc,
+                                          ValueRange accumulators,
+                                          Value element) {
+  ScalarEmitter e{b, loc};
+  Value count = accumulators[Shifted::Count];
+  Value x = e.convertFloat(element, accumulators[Shifted::First].getType());
+  Value isFirst = e.compare(arith::CmpIPredicate::eq, count,
+                            e.constant(count.getType(), 0));
+  Value first =
+      arith::SelectOp::create(b, loc, isFirst, x, accumulators[Shifted::First]);
+  Value difference = arith::SubFOp::create(b, loc, x, first);
+  Elements next(Shifted::Size);
+  next[Shifted::Count] =
+      arith::AddIOp::create(b, loc, count, e.constant(count.getType(), 1));
+  next[Shifted::First] = first;
+  next[Shifted::Sum] =
+      arith::AddFOp::create(b, loc, accumulators[Shifted::Sum], difference);
+  next[Shifted::Squares] = arith::AddFOp::create(
+      b, loc, accumulators[Shifted::Squares],
+      arith::MulFOp::create(b, loc, difference, difference));
+  return next;
+}
+
+Elements SquaredDeviationsOp::emitPartial(OpBuilder &b, Location loc,
+                                          ValueRange accumulators) {
+  ScalarEmitter e{b, loc};
+  Value sum = accumulators[Shifted::Sum];
+  Type type = sum.getType();
+  Elements partial(Moments::Size);
+  partial[Moments::Count] =
+      arith::SIToFPOp::create(b, loc, type, accumulators[Shifted::Count]);
+  Value count = arith::MaximumFOp::create(b, loc, partial[Moments::Count],
+                                          e.constant(type, 1));
+  Value offset = arith::DivFOp::create(b, loc, sum, count);
+  partial[Moments::Mean] =
+      arith::AddFOp::create(b, loc, accumulators[Shifted::First], offset);
+  // Rounding may leave less than nothing; NaN stays.
+  partial[Moments::Squares] = arith::MaximumFOp::create(
+      b, loc,
+      arith::SubFOp::create(b, loc, accumulators[Shifted::Squares],
+                            arith::MulFOp::create(b, loc, sum, offset)),
+      e.constant(type, 0));
+  return partial;
+}
+
+Elements SquaredDeviationsOp::emitMerge(OpBuilder &b, Location loc,
+                                        ValueRange partial, ValueRange other) {
+  ScalarEmitter e{b, loc};
+  Value count = partial[Moments::Count];
+  Type type = count.getType();
+  Value all = arith::AddFOp::create(b, loc, count, other[Moments::Count]);
+  Value share = arith::DivFOp::create(
+      b, loc, other[Moments::Count],
+      arith::MaximumFOp::create(b, loc, all, e.constant(type, 1)));
+  Value difference = arith::SubFOp::create(b, loc, other[Moments::Mean],
+                                           partial[Moments::Mean]);
+  Value shift = arith::MulFOp::create(b, loc, difference, share);
+  // The factors are such that a part without elements adds 0, however large the
+  // mean of the other one is.
+  Value between = arith::MulFOp::create(
+      b, loc, arith::MulFOp::create(b, loc, difference, count), shift);
+  Elements merged(Moments::Size);
+  merged[Moments::Count] = all;
+  merged[Moments::Mean] =
+      arith::AddFOp::create(b, loc, partial[Moments::Mean], shift);
+  merged[Moments::Squares] = arith::AddFOp::create(
+      b, loc,
+      arith::AddFOp::create(b, loc, partial[Moments::Squares],
+                            other[Moments::Squares]),
+      between);
+  return merged;
+}
+
+Value SquaredDeviationsOp::emitResult(OpBuilder &, Location,
+                                      ValueRange partial) {
+  return partial[Moments::Squares];
+}
+
+Elements SquaredDeviationsOp::emitElements(OpBuilder &b, Location loc,
+                                           ValueRange indices,
+                                           ElementSource load) {
+  ScalarEmitter e{b, loc};
+  RankedTensorType from = tensorType(getOperand());
+  SmallVector<int64_t> sizes;
+  for (int64_t dim : getDims())
+    sizes.push_back(from.getDimSize(dim));
+  Elements sums =
+      e.loops(sizes, emitIdentities(b, loc),
+              [&](const ScalarEmitter &, ValueRange at, ValueRange carried) {
+                Value x =
+                    load(0, interleave(from.getRank(), getDims(), indices, at));
+                return emitElement(b, loc, carried, x);
+              });
+  Value squares = emitResult(b, loc, emitPartial(b, loc, sums));
+  return {e.convertFloat(squares,
+                         codeType(tensorType(getResult()).getElementType()))};
+}
+
+//===----------------------------------------------------------------------===//
 // argmax
 //===----------------------------------------------------------------------===//
 

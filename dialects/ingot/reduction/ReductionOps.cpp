@@ -33,6 +33,23 @@ ReduceOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
   return success();
 }
 
+LogicalResult SquaredDeviationsOp::inferReturnTypes(
+    MLIRContext *, std::optional<Location> location, ValueRange operands,
+    DictionaryAttr attributes, OpaqueProperties properties, RegionRange regions,
+    SmallVectorImpl<Type> &types) {
+  Adaptor adaptor(operands, attributes, properties, regions);
+  auto fail = [&](const Twine &message) -> LogicalResult {
+    return emitOptionalError(location, "'ingot.squared_deviations' op ",
+                             message);
+  };
+  RankedTensorType from = tensorType(adaptor.getOperand());
+  if (failed(
+          checkIncreasingDims(fail, "C1", adaptor.getDims(), from.getRank())))
+    return failure();
+  types.push_back(dropDims(from, adaptor.getDims()));
+  return success();
+}
+
 LogicalResult ArgMaxOp::inferReturnTypes(
     MLIRContext *context, std::optional<Location> location, ValueRange operands,
     DictionaryAttr attributes, OpaqueProperties properties, RegionRange regions,

@@ -175,7 +175,8 @@ static LogicalResult verifyRow(FusionOp fusion) {
     return fusion.emitOpError("C11: a row fusion must hold a reduction over "
                               "whole rows");
   Operation *yield = fusion.getBody().front().getTerminator();
-  RowReads reads(*space, ops, llvm::to_vector(yield->getOperands()));
+  RowReads reads(*space, ops, llvm::to_vector(yield->getOperands()),
+                 /*given=*/nullptr, /*sumsRows=*/true);
   if (Operation *culprit = reads.getConflict())
     return culprit->emitOpError("C12: is not computed row by row, in rows of ")
            << space->length << " elements";

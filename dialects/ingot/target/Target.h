@@ -217,7 +217,7 @@ public:
   virtual MatmulKernel describeMatmulKernel(LibraryCall call, int64_t readBytes,
                                             int64_t writtenBytes) const;
   /// Returns whether generated kernels distribute one reduction over all
-  /// threads, so that the graph need not split it.
+  /// threads and merge partial results, so that the graph need not split it.
   virtual bool splitsReductions() const { return false; }
   /// Returns whether each element of a generated loop computes anew what the
   /// elements of its column have in common.
@@ -264,6 +264,16 @@ public:
   virtual llvm::StringRef getRuntime() const = 0;
   /// Returns the description of the target in the manifest (docs/manifest.md).
   virtual llvm::json::Object describe() const = 0;
+
+  //===--------------------------------------------------------------------===//
+  // Rows
+  //===--------------------------------------------------------------------===//
+
+  /// Returns whether a generated kernel over rows may also add up its rows, to
+  /// an element for each column.
+  virtual bool sumsRows(int64_t /*rows*/, int64_t /*length*/) const {
+    return false;
+  }
 
 protected:
   Target(TargetSpec spec, Machine machine)

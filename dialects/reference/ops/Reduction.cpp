@@ -7,6 +7,7 @@
 
 #include <cmath>
 #include <limits>
+#include <vector>
 
 using namespace mlir;
 using namespace ingot;
@@ -80,6 +81,27 @@ static void reduce(ReduceOp op, Operands in, Results out) {
   });
 }
 
+/// The mean first, then the squares of differences from it.
+static void squaredDeviations(SquaredDeviationsOp op, Operands in,
+                              Results out) {
+  Index kept = rowMajorStrides(out[0].getShape()), strides;
+  size_t next = 0;
+  for (int64_t d = 0; d < in[0].getRank(); ++d)
+    strides.push_back(llvm::is_contained(op.getDims(), d) ? 0 : kept[next++]);
+  std::vector<double> sums(out[0].size(), 0), counts(out[0].size(), 0);
+  forEachIndex(in[0].getShape(), [&](ArrayRef<int64_t> index, int64_t i) {
+    sums[dot(index, strides)] += in[0].real(i);
+    counts[dot(index, strides)] += 1;
+  });
+  for (int64_t i = 0, e = out[0].size(); i < e; ++i)
+    out[0].real(i) = 0;
+  forEachIndex(in[0].getShape(), [&](ArrayRef<int64_t> index, int64_t i) {
+    int64_t to = dot(index, strides);
+    double difference = in[0].real(i) - sums[to] / counts[to];
+    out[0].real(to) += difference * difference;
+  });
+}
+
 static llvm::Error argmax(ArgMaxOp op, Operands in, Results out) {
   Split from(in[0].getShape(), op.getDim());
   if (from.size == 0)
@@ -104,5 +126,6 @@ static llvm::Error argmax(ArgMaxOp op, Operands in, Results out) {
 
 void ingot::reference::registerReduction(Registry &registry) {
   registry.add<ReduceOp>(reduce);
+  registry.add<SquaredDeviationsOp>(squaredDeviations);
   registry.add<ArgMaxOp>(argmax);
 }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/exec/Exec.h"
+#include "dialects/ingot/analysis/RowSpace.h"
 #include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/builders/Scalars.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -434,6 +435,26 @@ Extent KernelBuilder::build(bool flat) {
                     &KernelBuilder::emitLoop);
 }
 
+/// Returns a reduction that a kernel yields whose partial results are several
+/// values, or those of rows, or null.
+Operation *findMerged(exec::KernelOp kernel) {
+  auto kind = symbolizeFusionKind(kernel.getKind());
+  Block &body = kernel.getBody().front();
+  std::optional<RowSpace> rows;
+  if (kind == FusionKind::Row)
+    rows = RowSpace::of(llvm::to_vector_of<Operation *>(
+        llvm::make_pointer_range(body.without_terminator())));
+  for (Value value : body.getTerminator()->getOperands()) {
+    auto reduction = value.getDefiningOp<Reduction>();
+    if (reduction && kind == FusionKind::Reduction &&
+        reduction.getPartialTypes().size() != 1)
+      return reduction;
+    if (reduction && rows && rows->isOverRows(reduction))
+      return reduction;
+  }
+  return nullptr;
+}
+
 struct EmitCpuKernels : ingot::impl::EmitCpuKernelsBase<EmitCpuKernels> {
   void runOnOperation() override {
     llvm::DenseMap<StringAttr, Extent> extents;
@@ -445,6 +466,11 @@ struct EmitCpuKernels : ingot::impl::EmitCpuKernelsBase<EmitCpuKernels> {
     });
     for (auto kernel :
          llvm::make_early_inc_range(getOperation().getOps<exec::KernelOp>())) {
+      if (Operation *op = findMerged(kernel)) {
+        op->emitOpError("is reduced by merging partial results, which only "
+                        "kernels for GPUs do");
+        return signalPassFailure();
+      }
       StringAttr name = kernel.getSymNameAttr();
       auto kind = symbolizeFusionKind(kernel.getKind());
       if (kind == FusionKind::Epilogue)

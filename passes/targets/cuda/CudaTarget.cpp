@@ -254,6 +254,10 @@ static int64_t countCallScratch(LibraryCall call, int64_t threads) {
   return bytes;
 }
 
+bool CudaTarget::sumsRows(int64_t rows, int64_t length) const {
+  return codegen::RowSums::isSupported(rows, length);
+}
+
 int64_t CudaTarget::getScratchBytes(Operation *op) const {
   using namespace codegen;
   int64_t library = Target::getScratchBytes(op);
@@ -277,6 +281,14 @@ int64_t CudaTarget::getScratchBytes(Operation *op) const {
     Block &body = fusion.getBody().front();
     return count(ReductionSpace(body.getTerminator()->getOperands()),
                  body.getArgumentTypes());
+  }
+  if (fusion.getKind() == FusionKind::Row) {
+    Block &body = fusion.getBody().front();
+    std::optional<RowSpace> space =
+        RowSpace::of(llvm::to_vector_of<Operation *>(
+            llvm::make_pointer_range(body.without_terminator())));
+    return space ? countAlignedBytes(RowSums::of(body, *space).partials)
+                 : library;
   }
   SmallVector<Operation *> extra = fusion.getExtraOps();
   if (extra.empty() || !isa<Reduction>(extra.back()))

@@ -35,6 +35,7 @@ public:
   MatmulKernel describeMatmulKernel(LibraryCall call, int64_t readBytes,
                                     int64_t writtenBytes) const override;
   bool splitsReductions() const override { return true; }
+  bool sumsRows(int64_t rows, int64_t length) const override;
   bool repeatsColumns() const override { return true; }
   bool hasTiles() const override { return true; }
   bool overwritesRows() const override { return true; }

@@ -183,16 +183,23 @@ private:
         carveScratch(builder, launch, launch.getScratchAttr(), kernel.partials);
     if (failed(partials))
       return failure();
-    ValueRange outputs = launch.getOutputs();
+    SmallVector<Value> outputs(launch.getOutputs()), finished;
+    for (auto [number, partial] : llvm::zip(kernel.finished, *partials)) {
+      finished.push_back(outputs[number]);
+      outputs[number] = partial;
+    }
+    if (kernel.finish && kernel.finished.empty()) {
+      finished = std::move(outputs);
+      outputs = *partials;
+    }
     exec::LaunchGridOp main =
-        createLaunch(builder, loc, kernel.main, launch.getInputs(),
-                     kernel.finish ? ValueRange(*partials) : outputs);
+        createLaunch(builder, loc, kernel.main, launch.getInputs(), outputs);
     main.setFlops(launch.getFlops());
     main.setBytesAttr(launch.getBytesAttr());
     main.setExtent(kernel.extent);
     main.setShardAttr(launch.getShardAttr());
     if (kernel.finish)
-      createLaunch(builder, loc, *kernel.finish, *partials, outputs);
+      createLaunch(builder, loc, *kernel.finish, *partials, finished);
     launch.erase();
     return success();
   }

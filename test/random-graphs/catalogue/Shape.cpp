@@ -132,6 +132,14 @@ static Operation *buildReduce(Source &s, ReductionKind kind) {
                           dims);
 }
 
+static Operation *buildSquaredDeviations(Source &s) {
+  Shape shape = s.choose.shape();
+  SmallVector<int64_t> dims = someDims(s, shape.size(), 0.6);
+  return SquaredDeviationsOp::create(s.builder, s.loc(),
+                                     dropDims(s.realType(shape), dims),
+                                     s.real(shape), dims);
+}
+
 static Operation *buildArgMax(Source &s) {
   Shape shape = s.choose.shape();
   auto type = RankedTensorType::get(shape, s.numberElement());
@@ -178,6 +186,7 @@ void ingot::testing::addShape(std::vector<Entry> &entries) {
                              ReductionKind::Max, ReductionKind::Min})
     addEntry<ReduceOp>(entries,
                        [kind](Source &s) { return buildReduce(s, kind); });
+  addEntry<SquaredDeviationsOp>(entries, buildSquaredDeviations);
   addEntry<ArgMaxOp>(entries, buildArgMax);
   addEntry<MatmulOp>(entries, buildMatmul);
 }

@@ -105,7 +105,9 @@ TEST_P(MixedPrecisionGraphs, StayWithinTheRoundingOfTheirInputs) {
     if (StringRef(target) == "emulator")
       passes.addNestedPass<func::FuncOp>(createRoundEpilogues());
     ASSERT_TRUE(succeeded(passes.run(*graph.module)));
-    if (!hasHalves(*graph.module))
+    // Rounding decides on which side of a step a number next to it falls.
+    constexpr double step = 0.25;
+    if (!hasHalves(*graph.module) || !isStable(graph, half.rounding, step))
       continue;
     ++tried;
     compareWithInterpreter(graph, /*level=*/2, target, 2 * half.rounding);

@@ -26,6 +26,9 @@ struct DeviceKernel {
   /// The number of elements, of which `main` processes a range; 0 if it
   /// processes all.
   int64_t extent = 0;
+  /// The outputs that `finish` writes, where `main` writes the others; none
+  /// where it writes all.
+  llvm::SmallVector<unsigned> finished = {};
 };
 
 /// Emits the GPU functions of a kernel.
@@ -64,6 +67,10 @@ private:
   DeviceKernel emitAlong(const ReductionSpace &space);
   DeviceKernel emitAcross(const ReductionSpace &space);
   DeviceKernel emitRows();
+  /// Emits the sums of the rows that blocks have added up, one partial row for
+  /// each of `blocks`.
+  DeviceLaunch emitRowSums(llvm::ArrayRef<Reduction> roots, int64_t blocks,
+                           mlir::TypeRange partials, mlir::TypeRange written);
   DeviceKernel emitMatrix();
   DeviceKernel emitCustom();
   DeviceKernel emitScatter(ScatterAddOp scatter);
@@ -91,14 +98,27 @@ private:
   /// Emits the sums over all lanes of a warp, which every lane receives.
   void sumWarp(llvm::ArrayRef<Reduction> roots,
                llvm::SmallVectorImpl<mlir::Value> &sums);
+  /// Returns the accumulators of all roots, one after the other.
   llvm::SmallVector<mlir::Value> identities(llvm::ArrayRef<Reduction> roots);
+  /// Emits the accumulators after one more element of each root.
+  llvm::SmallVector<mlir::Value> accumulate(llvm::ArrayRef<Reduction> roots,
+                                            mlir::ValueRange accumulators,
+                                            mlir::ValueRange elements);
+  /// Emits the partial results of all roots, one after the other, of what a
+  /// loop has accumulated.
+  llvm::SmallVector<mlir::Value> getPartials(llvm::ArrayRef<Reduction> roots,
+                                             mlir::ValueRange accumulators);
+  /// Emits the partial results of the elements of two.
   llvm::SmallVector<mlir::Value> combine(llvm::ArrayRef<Reduction> roots,
                                          mlir::ValueRange sums,
                                          mlir::ValueRange others);
-  /// Adds shared memory for one accumulator per sum and thread of a block.
+  /// Adds shared memory for `count` partial results of each root.
   llvm::SmallVector<mlir::Value> sharedSums(llvm::ArrayRef<Reduction> roots,
                                             int64_t count);
-  void store(mlir::ValueRange sums, mlir::Value position);
+  /// Stores partial results, or what follows from them where the function
+  /// writes the outputs of the kernel.
+  void store(llvm::ArrayRef<Reduction> roots, mlir::ValueRange sums,
+             mlir::Value position, bool isPartial);
   void storeShared(mlir::ValueRange sums, mlir::ValueRange shared,
                    mlir::Value position);
   llvm::SmallVector<mlir::Value> loadShared(mlir::ValueRange shared,

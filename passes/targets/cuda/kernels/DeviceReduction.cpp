@@ -19,19 +19,68 @@ using namespace ingot::codegen;
 // Accumulators
 //===----------------------------------------------------------------------===//
 
+/// Calls a function for each root with its part of each list of values, and
+/// returns the results one after the other.
+static SmallVector<Value>
+mapRoots(ArrayRef<Reduction> roots,
+         llvm::function_ref<size_t(Reduction)> countValues,
+         ArrayRef<ValueRange> lists,
+         llvm::function_ref<SmallVector<Value>(Reduction, ArrayRef<ValueRange>)>
+             map) {
+  SmallVector<ValueRange> rest(lists);
+  SmallVector<Value> results;
+  for (Reduction root : roots) {
+    size_t count = countValues(root);
+    SmallVector<ValueRange> parts;
+    for (ValueRange &list : rest) {
+      parts.push_back(list.take_front(count));
+      list = list.drop_front(count);
+    }
+    llvm::append_range(results, map(root, parts));
+  }
+  return results;
+}
+
+static size_t countAccumulators(Reduction root) {
+  return root.getNumAccumulators();
+}
+
+static size_t countPartials(Reduction root) {
+  return root.getPartialTypes().size();
+}
+
 SmallVector<Value> DeviceKernelBuilder::identities(ArrayRef<Reduction> roots) {
-  return llvm::map_to_vector(
-      roots, [&](Reduction root) { return root.emitIdentity(builder, loc); });
+  SmallVector<Value> result;
+  for (Reduction root : roots)
+    llvm::append_range(result, root.emitIdentities(builder, loc));
+  return result;
+}
+
+SmallVector<Value> DeviceKernelBuilder::accumulate(ArrayRef<Reduction> roots,
+                                                   ValueRange accumulators,
+                                                   ValueRange elements) {
+  auto element = elements.begin();
+  return mapRoots(roots, countAccumulators, accumulators,
+                  [&](Reduction root, ArrayRef<ValueRange> own) {
+                    return root.emitElement(builder, loc, own[0], *element++);
+                  });
+}
+
+SmallVector<Value> DeviceKernelBuilder::getPartials(ArrayRef<Reduction> roots,
+                                                    ValueRange accumulators) {
+  return mapRoots(roots, countAccumulators, accumulators,
+                  [&](Reduction root, ArrayRef<ValueRange> own) {
+                    return root.emitPartial(builder, loc, own[0]);
+                  });
 }
 
 SmallVector<Value> DeviceKernelBuilder::combine(ArrayRef<Reduction> roots,
                                                 ValueRange sums,
                                                 ValueRange others) {
-  SmallVector<Value> result;
-  for (auto [root, sum, other] : llvm::zip_equal(roots, sums, others))
-    result.push_back(
-        const_cast<Reduction &>(root).emitCombine(builder, loc, sum, other));
-  return result;
+  return mapRoots(roots, countPartials, {sums, others},
+                  [&](Reduction root, ArrayRef<ValueRange> parts) {
+                    return root.emitMerge(builder, loc, parts[0], parts[1]);
+                  });
 }
 
 void DeviceKernelBuilder::sumWarp(ArrayRef<Reduction> roots,
@@ -45,15 +94,23 @@ void DeviceKernelBuilder::sumWarp(ArrayRef<Reduction> roots,
 
 SmallVector<Value> DeviceKernelBuilder::sharedSums(ArrayRef<Reduction> roots,
                                                    int64_t count) {
-  return llvm::map_to_vector(roots, [&](Reduction root) {
-    return addShared(
-        count,
-        accumulatorType(tensorType(root->getOperand(0)).getElementType()));
-  });
+  SmallVector<Value> shared;
+  for (Reduction root : roots)
+    for (Type type : root.getPartialTypes())
+      shared.push_back(addShared(count, type));
+  return shared;
 }
 
-void DeviceKernelBuilder::store(ValueRange sums, Value position) {
-  for (auto [sum, buffer] : llvm::zip_equal(sums, outputs())) {
+void DeviceKernelBuilder::store(ArrayRef<Reduction> roots, ValueRange sums,
+                                Value position, bool isPartial) {
+  SmallVector<Value> results(sums);
+  if (!isPartial)
+    results = mapRoots(roots, countPartials, sums,
+                       [&](Reduction root, ArrayRef<ValueRange> own) {
+                         return SmallVector<Value>{
+                             root.emitResult(builder, loc, own[0])};
+                       });
+  for (auto [sum, buffer] : llvm::zip_equal(results, outputs())) {
     Type type = cast<MemRefType>(buffer.getType()).getElementType();
     DeviceFunctionBuilder::store(scalars().convertFloat(sum, type), buffer,
                                  position);
@@ -132,18 +189,22 @@ DeviceKernel DeviceKernelBuilder::emitAlong(const ReductionSpace &space) {
               SmallVector<Value> values;
               for (Reduction root : space.roots)
                 values.push_back(emitter.element(root->getOperand(0), indices));
-              next = combine(space.roots, next, values);
+              next = accumulate(space.roots, next, values);
             }
             return next;
           });
+      sums = getPartials(space.roots, sums);
+      auto storeSums = [&](ValueRange all) {
+        store(space.roots, all, number, /*isPartial=*/pieces > 1);
+      };
       if (group == 1)
-        return store(sums, number);
+        return storeSums(sums);
       sumWarp(space.roots, sums);
       auto isFirst = [&](Value index) {
         return e.compare(arith::CmpIPredicate::eq, index, e.index(0));
       };
       if (group == kWarp)
-        return onlyIf(isFirst(inGroup), [&] { store(sums, number); });
+        return onlyIf(isFirst(inGroup), [&] { storeSums(sums); });
       onlyIf(isFirst(e.rem(inBlock, kWarp)),
              [&] { storeShared(sums, shared, e.div(inBlock, kWarp)); });
       synchronizeBlock();
@@ -151,7 +212,7 @@ DeviceKernel DeviceKernelBuilder::emitAlong(const ReductionSpace &space) {
         SmallVector<Value> sum = loadShared(shared, e.index(0));
         for (int64_t warp = 1; warp < kBlock / kWarp; ++warp)
           sum = combine(space.roots, sum, loadShared(shared, e.index(warp)));
-        store(sum, number);
+        storeSums(sum);
       });
     };
     // The condition is uniform within a warp.
@@ -208,7 +269,7 @@ DeviceKernel DeviceKernelBuilder::emitAcross(const ReductionSpace &space) {
     SmallVector<Value> initial;
     for (int64_t lane = 0; lane < lanes; ++lane)
       llvm::append_range(initial, identities(space.roots));
-    size_t numSums = space.roots.size();
+    size_t numSums = initial.size() / lanes;
     SmallVector<Value> sums = fold(
         from, to, rows, initial,
         [&](Value at, ValueRange carried) {
@@ -220,15 +281,17 @@ DeviceKernel DeviceKernelBuilder::emitAcross(const ReductionSpace &space) {
             for (Reduction root : space.roots)
               values.push_back(emitter.element(root->getOperand(0), indices));
             llvm::append_range(
-                next, combine(space.roots,
-                              carried.slice(lane * numSums, numSums), values));
+                next,
+                accumulate(space.roots, carried.slice(lane * numSums, numSums),
+                           values));
           }
           return next;
         },
         kElementsInFlight / std::max<int64_t>(lanes, 4));
     for (int64_t lane = 0; lane < lanes; ++lane)
-      storeShared(ValueRange(sums).slice(lane * numSums, numSums), shared,
-                  e.add(e.mul(inBlock, lanes), lane));
+      storeShared(getPartials(space.roots,
+                              ValueRange(sums).slice(lane * numSums, numSums)),
+                  shared, e.add(e.mul(inBlock, lanes), lane));
   });
   synchronizeBlock();
   Value mine = e.add(firstResult, inBlock);
@@ -238,7 +301,8 @@ DeviceKernel DeviceKernelBuilder::emitAcross(const ReductionSpace &space) {
            for (int64_t other = 1; other < rows; ++other)
              sum = combine(space.roots, sum,
                            loadShared(shared, e.add(inBlock, other * width)));
-           store(sum, e.add(e.mul(mine, pieces), part));
+           store(space.roots, sum, e.add(e.mul(mine, pieces), part),
+                 /*isPartial=*/pieces > 1);
          });
   launches.main = finishFunction(tiles * pieces);
   if (pieces > 1)
@@ -263,7 +327,8 @@ void DeviceKernelBuilder::emitFinish(const ReductionSpace &space,
   onlyIf(e.inRange(result, results), [&] {
     Value first = e.mul(result, pieces);
     SmallVector<Value> sums = fold(
-        lane, e.index(pieces), kWarp, identities(space.roots),
+        lane, e.index(pieces), kWarp,
+        getPartials(space.roots, identities(space.roots)),
         [&](Value at, ValueRange carried) {
           return combine(space.roots, carried,
                          loadShared(ValueRange(buffers).take_front(numRead),
@@ -271,7 +336,43 @@ void DeviceKernelBuilder::emitFinish(const ReductionSpace &space,
         });
     sumWarp(space.roots, sums);
     onlyIf(e.compare(arith::CmpIPredicate::eq, lane, e.index(0)),
-           [&] { store(sums, result); });
+           [&] { store(space.roots, sums, result, /*isPartial=*/false); });
   });
   launches.finish = finishFunction(grid);
+}
+
+/// The threads of a block have 8 columns, which are 32 bytes, in 32 ranges of
+/// the partial rows.
+DeviceLaunch DeviceKernelBuilder::emitRowSums(ArrayRef<Reduction> roots,
+                                              int64_t blocks,
+                                              TypeRange partials,
+                                              TypeRange written) {
+  constexpr int64_t columns = 8, ranges = kBlock / columns, inFlight = 8;
+  int64_t length = cast<MemRefType>(written.front()).getNumElements();
+  createFunction("_finish", partials, written, /*hasAliases=*/false);
+  ScalarEmitter e = scalars();
+  SmallVector<Value> shared = sharedSums(roots, kBlock);
+  Value inBlock = threadInBlock();
+  Value column = e.add(e.mul(block(), columns), e.rem(inBlock, columns));
+  Value exists = e.inRange(column, length);
+  onlyIf(exists, [&] {
+    SmallVector<Value> sums = fold(
+        e.div(inBlock, columns), e.index(blocks), ranges, identities(roots),
+        [&](Value at, ValueRange carried) {
+          return combine(roots, carried,
+                         loadShared(ValueRange(buffers).take_front(numRead),
+                                    e.add(e.mul(at, length), column)));
+        },
+        inFlight);
+    storeShared(sums, shared, inBlock);
+  });
+  synchronizeBlock();
+  onlyIf(e.logicalAnd(e.inRange(inBlock, columns), exists), [&] {
+    SmallVector<Value> sums = loadShared(shared, inBlock);
+    for (int64_t range = 1; range < ranges; ++range)
+      sums = combine(roots, sums,
+                     loadShared(shared, e.add(inBlock, range * columns)));
+    store(roots, sums, column, /*isPartial=*/false);
+  });
+  return finishFunction(llvm::divideCeil(length, columns));
 }

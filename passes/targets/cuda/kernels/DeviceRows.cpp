@@ -33,9 +33,10 @@ namespace ingot::codegen {
 /// Emits the body of one function.
 class DeviceRows {
 public:
-  DeviceRows(DeviceKernelBuilder &kernel, const RowSchedule &schedule)
-      : k(kernel), schedule(schedule), e{kernel.builder, kernel.loc},
-        emitter(kernel.elements()) {}
+  DeviceRows(DeviceKernelBuilder &kernel, const RowSchedule &schedule,
+             const RowSums &rowSums)
+      : k(kernel), schedule(schedule), rowSums(rowSums),
+        e{kernel.builder, kernel.loc}, emitter(kernel.elements()) {}
 
   /// Chooses threads and elements for buffers of these types.
   void chooseShape(TypeRange buffers);
@@ -57,7 +58,13 @@ private:
     Value at, exists;
   };
 
+  /// Emits all phases of the current row.
+  void emitRow();
+  /// Emits the rows of a block, of which it stores the sums.
+  void emitSummedRows();
   void emitPhase(const RowPhase &phase);
+  /// Adds the elements of the phase at `columns` to the sums over rows.
+  void addToRowSums(const RowPhase &phase);
   /// Emits what stands before the pass of the phase.
   void emitPerRow(const RowPhase &phase);
   void setSum(Reduction reduction, Value sum);
@@ -104,6 +111,7 @@ private:
 
   DeviceKernelBuilder &k;
   const RowSchedule &schedule;
+  const RowSums &rowSums;
   /// The threads that share a row: a warp or a block.
   int64_t group = kWarp;
   ScalarEmitter e;
@@ -114,6 +122,9 @@ private:
   int64_t lanes = 1;
   bool isUnrolled = false;
   SmallVector<Column> columns;
+  /// The sums over rows so far, of each column of the thread, one result after
+  /// the other.
+  SmallVector<Value> totals;
 };
 
 } // namespace ingot::codegen
@@ -190,6 +201,7 @@ SmallVector<Value> DeviceRows::emitElements(const RowPhase &phase,
       elements.back().push_back(
           emitter.element(result, index(result, column.at)));
   }
+  addToRowSums(phase);
   for (auto [i, values] : llvm::zip_equal(phase.stored, elements)) {
     Value result = k.yield()->getOperand(i), buffer = k.outputs()[i];
     // Lanes exist together.
@@ -206,6 +218,24 @@ SmallVector<Value> DeviceRows::emitElements(const RowPhase &phase,
     }
   }
   return sums;
+}
+
+void DeviceRows::addToRowSums(const RowPhase &phase) {
+  for (auto [i, root] : llvm::enumerate(rowSums.roots)) {
+    if (!llvm::is_contained(phase.overRows, rowSums.results[i]))
+      continue;
+    Value operand = root->getOperand(0);
+    for (auto [j, column] : llvm::enumerate(columns)) {
+      Value &total = totals[i * columns.size() + j];
+      Reduction sum = root;
+      Value next =
+          sum.emitCombine(k.builder, k.loc, total,
+                          emitter.element(operand, index(operand, column.at)));
+      total = column.exists ? Value(arith::SelectOp::create(
+                                  k.builder, k.loc, column.exists, next, total))
+                            : next;
+    }
+  }
 }
 
 SmallVector<Value> DeviceRows::emitPass(const RowPhase &phase) {
@@ -364,8 +394,9 @@ void DeviceRows::chooseShape(TypeRange buffers) {
   int64_t length = schedule.space.length;
   for (lanes = countLanes(buffers); length % lanes != 0;)
     lanes /= 2;
+  int64_t most = rowSums.roots.empty() ? kMaxUnrolled : RowSums::kElements;
   for (group = kWarp; group < kMaxGroup; group *= 2)
-    if (llvm::divideCeil(length, group * lanes) * lanes <= kMaxUnrolled)
+    if (llvm::divideCeil(length, group * lanes) * lanes <= most)
       break;
   // Every thread has a first element.
   while (lanes > 1 && group * lanes > length)
@@ -376,8 +407,62 @@ void DeviceRows::chooseShape(TypeRange buffers) {
     group = kLongGroup;
 }
 
+void DeviceRows::emitRow() {
+  for (BlockArgument argument : k.body.getArguments())
+    if (schedule.space.hasElementPerRow(argument) &&
+        schedule.reads.isAligned(argument)) {
+      Value element = emitter.element(argument, rowIndex(argument));
+      emitter.setSource(argument, [=](ValueRange) { return element; });
+    }
+  ArrayRef<RowPhase> phases = schedule.phases;
+  while (!phases.empty()) {
+    bool isOnline =
+        !isUnrolled && phases.size() > 1 && isSoftmax(phases[0], phases[1]);
+    if (isOnline)
+      emitOnline(phases[0], phases[1]);
+    else
+      emitPhase(phases[0]);
+    phases = phases.drop_front(isOnline ? 2 : 1);
+  }
+}
+
+void DeviceRows::emitSummedRows() {
+  SmallVector<Value> initial;
+  for (Reduction root : rowSums.roots)
+    initial.append(columns.size(), root.emitIdentity(k.builder, k.loc));
+  Value number = k.block();
+  SmallVector<Value> sums =
+      k.fold(number, e.index(schedule.space.rows), rowSums.blocks, initial,
+             [&](Value at, ValueRange carried) {
+               row = at;
+               totals = llvm::to_vector(carried);
+               emitRow();
+               // Memory that threads share is that of the next row as well.
+               if (group != kWarp)
+                 k.synchronizeBlock();
+               return totals;
+             });
+  Value first = e.mul(number, schedule.space.length);
+  for (auto [i, result] : llvm::enumerate(rowSums.results))
+    for (size_t from = 0; from < columns.size(); from += lanes) {
+      auto store = [&] {
+        for (size_t j = from; j < from + lanes; ++j)
+          memref::StoreOp::create(
+              k.builder, k.loc, sums[i * columns.size() + j],
+              k.outputs()[result], e.add(first, columns[j].at));
+      };
+      // Lanes exist together.
+      if (columns[from].exists)
+        k.onlyIf(columns[from].exists, store);
+      else
+        store();
+    }
+}
+
 DeviceLaunch DeviceRows::run() {
-  int64_t block = group == kWarp ? kBlock : group;
+  bool hasSums = !rowSums.roots.empty();
+  // A block that adds up rows has one at a time.
+  int64_t block = group == kWarp && !hasSums ? kBlock : group;
   int64_t groups = block / group, length = schedule.space.length;
   inBlock = k.threadInBlock();
   inGroup = group == block ? inBlock : e.rem(inBlock, group);
@@ -398,28 +483,14 @@ DeviceLaunch DeviceRows::run() {
     }
   }
 
-  auto emitRow = [&] {
-    for (BlockArgument argument : k.body.getArguments())
-      if (schedule.space.hasElementPerRow(argument) &&
-          schedule.reads.isAligned(argument)) {
-        Value element = emitter.element(argument, rowIndex(argument));
-        emitter.setSource(argument, [=](ValueRange) { return element; });
-      }
-    ArrayRef<RowPhase> phases = schedule.phases;
-    while (!phases.empty()) {
-      bool isOnline =
-          !isUnrolled && phases.size() > 1 && isSoftmax(phases[0], phases[1]);
-      if (isOnline)
-        emitOnline(phases[0], phases[1]);
-      else
-        emitPhase(phases[0]);
-      phases = phases.drop_front(isOnline ? 2 : 1);
-    }
-  };
+  if (hasSums) {
+    emitSummedRows();
+    return k.finishFunction(rowSums.blocks, /*anyGrid=*/false, block);
+  }
   // The condition is uniform within a warp; a block that shares a row always
   // has one.
   if (schedule.space.rows % groups != 0)
-    k.onlyIf(e.inRange(row, schedule.space.rows), emitRow);
+    k.onlyIf(e.inRange(row, schedule.space.rows), [&] { emitRow(); });
   else
     emitRow();
   return k.finishFunction(llvm::divideCeil(schedule.space.rows, groups),
@@ -428,10 +499,25 @@ DeviceLaunch DeviceRows::run() {
 
 DeviceKernel DeviceKernelBuilder::emitRows() {
   RowSchedule schedule(body);
+  RowSums sums = RowSums::of(body, schedule.space);
   SmallVector<Type> read = inputTypes(), written = resultTypes(), all(read);
   llvm::append_range(all, written);
+  SmallVector<Type> finished;
+  for (auto [result, partial] : llvm::zip_equal(sums.results, sums.partials)) {
+    finished.push_back(written[result]);
+    written[result] = partial;
+  }
   createFunction("", read, written, /*hasAliases=*/true);
-  DeviceRows rows(*this, schedule);
+  DeviceRows rows(*this, schedule, sums);
   rows.chooseShape(all);
-  return {rows.run(), std::nullopt, {}};
+  DeviceKernel launches;
+  launches.main = rows.run();
+  if (sums.roots.empty())
+    return launches;
+  launches.finish =
+      emitRowSums(sums.roots, sums.blocks,
+                  llvm::to_vector_of<Type>(sums.partials), finished);
+  launches.partials = std::move(sums.partials);
+  launches.finished = std::move(sums.results);
+  return launches;
 }

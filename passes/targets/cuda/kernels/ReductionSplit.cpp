@@ -11,6 +11,10 @@ using namespace mlir;
 using namespace ingot;
 using namespace ingot::codegen;
 
+/// The rows that a block adds up at least, so that the partial sums are few
+/// beside the rows.
+static constexpr int64_t kRowsOfBlock = 16;
+
 int64_t codegen::countLanes(TypeRange buffers) {
   int64_t most = 0, bytes = 1;
   for (Type type : buffers)
@@ -58,12 +62,12 @@ ReductionSplit ReductionSplit::ofAll(int64_t length, Type accumulator,
   return split;
 }
 
-static Type getAccumulator(Reduction root) {
-  return accumulatorType(tensorType(root->getOperand(0)).getElementType());
-}
-
-static int64_t accumulatorBytes(Reduction root) {
-  return llvm::divideCeil(getAccumulator(root).getIntOrFloatBitWidth(), 8);
+/// Returns the bytes of a partial result.
+static int64_t countPartialBytes(Reduction root) {
+  int64_t bytes = 0;
+  for (Type type : root.getPartialTypes())
+    bytes += llvm::divideCeil(type.getIntOrFloatBitWidth(), 8);
+  return bytes;
 }
 
 ReductionSplit ReductionSplit::of(const ReductionSpace &space, TypeRange inputs,
@@ -78,7 +82,7 @@ ReductionSplit ReductionSplit::of(const ReductionSpace &space, TypeRange inputs,
     int64_t lanes = countLanes(inputs), sumBytes = 0;
     split.lanes = kept.back() % lanes == 0 ? lanes : 1;
     for (Reduction root : space.roots)
-      sumBytes += accumulatorBytes(root);
+      sumBytes += countPartialBytes(root);
     // Each thread has its sums of all lanes in shared memory at the end.
     while (split.lanes > 1 && kBlock * split.lanes * sumBytes > kMaxShared)
       split.lanes /= 2;
@@ -93,10 +97,39 @@ ReductionSplit ReductionSplit::of(const ReductionSpace &space, TypeRange inputs,
         tiles, length, split.group, /*unit=*/1, threads / split.columns);
   }
   if (split.pieces > 1)
-    split.partials = llvm::map_to_vector(space.roots, [&](Reduction root) {
-      return MemRefType::get({results * split.pieces}, getAccumulator(root));
-    });
+    for (Reduction root : space.roots)
+      for (Type type : root.getPartialTypes())
+        split.partials.push_back(
+            MemRefType::get({results * split.pieces}, type));
   return split;
+}
+
+bool RowSums::isSupported(int64_t rows, int64_t length) {
+  // With fewer blocks a GPU is not full, and threads beyond a block's would
+  // have to share a row.
+  constexpr int64_t leastBlocks = 256, mostThreads = 512;
+  return rows >= leastBlocks * kRowsOfBlock && length >= 2 * kWarp &&
+         length <= mostThreads * kElements;
+}
+
+RowSums RowSums::of(Block &body, const RowSpace &space) {
+  RowSums sums;
+  for (OpOperand &result : body.getTerminator()->getOpOperands()) {
+    Operation *op = result.get().getDefiningOp();
+    if (!op || !space.isOverRows(op))
+      continue;
+    sums.results.push_back(result.getOperandNumber());
+    sums.roots.push_back(cast<Reduction>(op));
+  }
+  if (sums.roots.empty())
+    return sums;
+  // As many as run at the same time: more would write more partial rows.
+  constexpr int64_t mostBlocks = 512;
+  sums.blocks = std::clamp<int64_t>(space.rows / kRowsOfBlock, 1, mostBlocks);
+  for (Reduction root : sums.roots)
+    sums.partials.push_back(MemRefType::get({sums.blocks * space.length},
+                                            root.getPartialTypes().front()));
+  return sums;
 }
 
 int64_t codegen::countAlignedBytes(ArrayRef<MemRefType> buffers) {

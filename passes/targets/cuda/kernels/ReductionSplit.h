@@ -10,6 +10,7 @@
 #ifndef INGOT_PASSES_TARGETS_CUDA_KERNELS_REDUCTIONSPLIT_H
 #define INGOT_PASSES_TARGETS_CUDA_KERNELS_REDUCTIONSPLIT_H
 
+#include "dialects/ingot/analysis/RowSpace.h"
 #include "passes/codegen/ReductionSpace.h"
 
 namespace ingot::codegen {
@@ -41,6 +42,26 @@ struct ReductionSplit {
   /// Each sum is computed in so many pieces of `piece` elements.
   int64_t pieces = 1, piece = 0;
   /// Buffers of the partial sums of all pieces; none for one piece.
+  llvm::SmallVector<mlir::MemRefType> partials;
+};
+
+/// How the rows of a kernel are added up: a block processes every so many rows
+/// and keeps the sums of their columns, which a second launch adds.
+struct RowSums {
+  /// The most elements of a row that a thread has sums of.
+  static constexpr int64_t kElements = 16;
+
+  /// Returns whether kernels over these rows add them up.
+  static bool isSupported(int64_t rows, int64_t length);
+  /// Returns the plan of a kernel, or of the fusion that becomes one.
+  static RowSums of(mlir::Block &body, const RowSpace &space);
+
+  /// The results that are sums over rows.
+  llvm::SmallVector<unsigned> results;
+  llvm::SmallVector<Reduction> roots;
+  /// The blocks that share the rows; 0 if there are no sums.
+  int64_t blocks = 0;
+  /// Buffers of a partial row for each block.
   llvm::SmallVector<mlir::MemRefType> partials;
 };
 

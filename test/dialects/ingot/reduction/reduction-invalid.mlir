@@ -28,6 +28,24 @@ func.func @reduce_c2(%a: tensor<2x3xf32>) {
 
 // -----
 
+func.func @squared_deviations_c1(%a: tensor<2x3xf32>) {
+  // expected-error @+2 {{failed to infer returned types}}
+  // expected-error @+1 {{'ingot.squared_deviations' op C1: dims must increase strictly and lie within the rank 2, got [1, 0]}}
+  %0 = ingot.squared_deviations %a dims = [1, 0] : (tensor<2x3xf32>) -> tensor<f32>
+  return
+}
+
+// -----
+
+func.func @squared_deviations_c2(%a: tensor<2x3xf32>) {
+  // expected-error @+2 {{failed to infer returned types}}
+  // expected-error @+1 {{inferred type(s) 'tensor<3xf32>' are incompatible with return type(s) of operation 'tensor<2xf32>'}}
+  %0 = ingot.squared_deviations %a dims = [0] : (tensor<2x3xf32>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
 func.func @argmax_c1(%a: tensor<2x3xf32>) {
   // expected-error @+2 {{failed to infer returned types}}
   // expected-error @+1 {{'ingot.argmax' op C1: dim must be at least 0 and below the rank 2, got 2}}

@@ -13,5 +13,7 @@ func.func @reductions(%a: tensor<2x3x4xf32>, %i: tensor<5xi32>) {
   %3 = ingot.reduce min %i dims = [0] : (tensor<5xi32>) -> tensor<i32>
   // CHECK: ingot.argmax %{{.*}} dim = 1 : (tensor<2x3x4xf32>) -> tensor<2x4xi64>
   %4 = ingot.argmax %a dim = 1 : (tensor<2x3x4xf32>) -> tensor<2x4xi64>
+  // CHECK: ingot.squared_deviations %{{.*}} dims = [0, 2] : (tensor<2x3x4xf32>) -> tensor<3xf32>
+  %5 = ingot.squared_deviations %a dims = [0, 2] : (tensor<2x3x4xf32>) -> tensor<3xf32>
   return
 }

@@ -74,6 +74,19 @@ def digits(ingot):
         )
 
 
+@case("cuda software gpu: batch statistics of one pass leave a network the losses of PyTorch")
+def statistics(ingot):
+    """The bounds are those of CPUs, which read the elements twice."""
+    trainer(ingot)
+    net = golden("cnn")
+    for optimizer, want in net.runs.items():
+        program = ingot.compile(net.model, *net.compile_flags(optimizer), "--target", "cuda")
+        run = ["--data", net.data, "--no-shuffle", *want["flags"], "--steps", 50]
+        got = losses(ingot, software(program, *run))
+        check_relative(optimizer, got[:10], want["losses"][:10], 1e-4)
+        check_relative(optimizer, got, want["losses"], 1e-3)
+
+
 @case("cuda software gpu: a checkpoint passes from a GPU to a CPU and back")
 def resume(ingot):
     trainer(ingot)
