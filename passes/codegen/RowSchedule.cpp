@@ -124,8 +124,8 @@ RowSchedule::RowSchedule(Block &body)
   Scheduler(body, *this).run();
 }
 
-bool RowSchedule::mayOverwrite(Block &body, unsigned argument,
-                               unsigned result) const {
+bool RowSchedule::mayOverwrite(Block &body, unsigned argument, unsigned result,
+                               bool isShared) const {
   BlockArgument whole = body.getArgument(argument);
   SmallVector<Value> results = resultsOf(body);
   Operation *made = results[result].getDefiningOp();
@@ -141,21 +141,31 @@ bool RowSchedule::mayOverwrite(Block &body, unsigned argument,
   // again.
   llvm::DenseSet<Value> known;
   bool may = true;
+  // Where a value is read: at the current element, elsewhere in the row, or in
+  // other rows, which may have been written.
+  enum Position : unsigned { AtElement, InRow, Anywhere };
   auto visit = [&](Value root, unsigned phase) {
-    SmallVector<std::pair<Value, unsigned>> work = {{root, true}};
+    SmallVector<std::pair<Value, unsigned>> work = {{root, AtElement}};
     llvm::DenseSet<std::pair<Value, unsigned>> seen;
     while (!work.empty()) {
-      auto [value, isAligned] = work.pop_back_val();
-      if (known.contains(value) || !seen.insert({value, isAligned}).second)
+      auto [value, position] = work.pop_back_val();
+      if (known.contains(value) || !seen.insert({value, position}).second)
         continue;
-      if (value == whole)
-        may &= isAligned ? phase <= written
-                         : phase < written && space.length > kLeastBarrier;
+      if (value == whole && position == AtElement)
+        may &= phase <= written;
+      else if (value == whole)
+        may &= position == InRow && phase < written &&
+               (!isShared || space.length > kLeastBarrier);
       Operation *op = value.getDefiningOp();
       if (!op)
         continue;
       for (OpOperand &read : op->getOpOperands())
-        work.push_back({read.get(), isAligned && reads.readsAligned(op, read)});
+        if (position == AtElement && reads.readsAligned(op, read))
+          work.push_back({read.get(), AtElement});
+        else if (position != Anywhere && reads.readsWithinRow(op, read))
+          work.push_back({read.get(), InRow});
+        else
+          work.push_back({read.get(), Anywhere});
     }
   };
   for (auto [number, phase] : llvm::enumerate(phases)) {

@@ -51,10 +51,10 @@ struct RowSchedule {
 
   /// Returns whether a result may be written over an argument of as many
   /// elements: no pass reads an element of the argument after it is written, if
-  /// each pass reads before it writes and all threads of a long row wait for
-  /// each other at the end of a reduction.
-  bool mayOverwrite(mlir::Block &body, unsigned argument,
-                    unsigned result) const;
+  /// each pass reads before it writes. With `isShared`, several threads share a
+  /// row, and wait for each other at the end of a reduction if it is long.
+  bool mayOverwrite(mlir::Block &body, unsigned argument, unsigned result,
+                    bool isShared) const;
 
   RowSpace space;
   llvm::SmallVector<RowPhase, 0> phases;

@@ -2,7 +2,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Simplifications of arithmetic. They preserve every bit, except in sums of
-// gradients, whose order changes.
+// gradients, whose order changes, and in probabilities of cross-entropy.
 //
 //===----------------------------------------------------------------------===//
 
@@ -72,8 +72,86 @@ private:
     return scatter && !scatter.getInit() && scatter->hasOneUse();
   }
 };
+
+/// exp(x - (m + log(s))) = exp(x - m) * (1 / s) where exp(x - m) is computed as
+/// well: the probabilities in cross-entropy's gradient, where s is the sum of
+/// the exponentials. A kernel that computes both takes one exponential of each
+/// element instead of two.
+struct ExpOfLogSum : OpRewritePattern<ExpOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ExpOp op,
+                                PatternRewriter &rewriter) const override {
+    auto [x, shift] = splitShift(op);
+    auto spread = shift ? shift.getOperand().getDefiningOp<AddOp>() : AddOp();
+    if (!spread)
+      return failure();
+    Value largest = spread.getLhs();
+    auto log = spread.getRhs().getDefiningOp<LogOp>();
+    if (!log) {
+      largest = spread.getRhs();
+      log = spread.getLhs().getDefiningOp<LogOp>();
+    }
+    if (!log || tensorType(op.getResult()).getElementTypeBitWidth() < 32)
+      return failure();
+    ExpOp other = findExp(op, x, shift, largest);
+    if (!other)
+      return failure();
+    Location loc = op.getLoc();
+    Value sum = log.getOperand();
+    RankedTensorType type = tensorType(sum);
+    Value one = ConstantOp::create(
+        rewriter, loc, type,
+        DenseElementsAttr::get(
+            type, rewriter.getFloatAttr(type.getElementType(), 1.0)));
+    Value inverse = DivOp::create(rewriter, loc, type, one, sum);
+    Value factor = BroadcastOp::create(rewriter, loc, shift.getType(), inverse,
+                                       shift.getDims());
+    rewriter.replaceOpWithNewOp<MulOp>(op, op.getType(), other, factor);
+    return success();
+  }
+
+private:
+  /// Returns x and the broadcast b of exp(x - b).
+  static std::pair<Value, BroadcastOp> splitShift(ExpOp op) {
+    auto sub = op.getOperand().getDefiningOp<SubOp>();
+    if (!sub)
+      return {};
+    return {sub.getLhs(), sub.getRhs().getDefiningOp<BroadcastOp>()};
+  }
+
+  /// Returns whether two values are the same, or are computed alike.
+  static bool areSame(Value a, Value b) {
+    Operation *left = a.getDefiningOp(), *right = b.getDefiningOp();
+    return a == b || (left && right &&
+                      OperationEquivalence::isEquivalentTo(
+                          left, right, OperationEquivalence::IgnoreLocations));
+  }
+
+  /// Returns an op before `op` that computes exp(x - m), with m spread as
+  /// `shift` is.
+  static ExpOp findExp(ExpOp op, Value x, BroadcastOp shift, Value m) {
+    for (Operation *user : m.getUsers()) {
+      auto spread = dyn_cast<BroadcastOp>(user);
+      if (!spread || spread.getType() != shift.getType() ||
+          spread.getDims() != shift.getDims())
+        continue;
+      for (Operation *difference : spread->getUsers())
+        for (Operation *reader : difference->getUsers()) {
+          auto exp = dyn_cast<ExpOp>(reader);
+          if (!exp || exp->getBlock() != op->getBlock() ||
+              !exp->isBeforeInBlock(op))
+            continue;
+          auto [from, by] = splitShift(exp);
+          if (by == spread && areSame(from, x))
+            return exp;
+        }
+    }
+    return {};
+  }
+};
 } // namespace
 
 void ingot::populateArithmeticSimplifications(RewritePatternSet &patterns) {
-  patterns.add<AddOfScatter, DivByPowerOfTwo>(patterns.getContext());
+  patterns.add<AddOfScatter, DivByPowerOfTwo, ExpOfLogSum>(
+      patterns.getContext());
 }

@@ -15,7 +15,8 @@ using namespace mlir;
 using namespace ingot;
 
 StepGraph::StepGraph(Signature signature, const Target &target)
-    : signature(signature), alignment(target.getAlignment()) {
+    : signature(signature), alignment(target.getAlignment()),
+      sharesRows(target.sharesRows()) {
   for (Operation &op : signature.getFunction().getBody().front())
     position[&op] = position.size();
   findStates();
@@ -79,6 +80,16 @@ static bool isReadPointwise(FusionOp fusion, unsigned operand,
   return true;
 }
 
+/// Returns true if a result of a fusion may be written over an operand.
+bool StepGraph::mayOverwrite(FusionOp fusion, unsigned operand,
+                             unsigned result) const {
+  if (fusion.getKind() != FusionKind::Row)
+    return isReadPointwise(fusion, operand, result);
+  Block &body = fusion.getBody().front();
+  return codegen::RowSchedule(body).mayOverwrite(body, operand, result,
+                                                 sharesRows);
+}
+
 /// Returns whether a result of the body of a loop is one of its arguments, and
 /// an output: it is copied before anything overwrites it.
 bool StepGraph::isCopiedFirst(OpOperand &result) const {
@@ -105,8 +116,8 @@ bool StepGraph::canReplace(BlockArgument oldValue, Value newValue) const {
       auto fusion = dyn_cast<FusionOp>(writer);
       // A view of the same type has the same elements.
       can &= use.get().getType() == oldValue.getType() && fusion &&
-             isReadPointwise(fusion, use.getOperandNumber(),
-                             cast<OpResult>(newValue).getResultNumber());
+             mayOverwrite(fusion, use.getOperandNumber(),
+                          cast<OpResult>(newValue).getResultNumber());
     } else if (use.getOwner() != signature.getReturn() || !isCopiedFirst(use)) {
       can &= position.lookup(use.getOwner()) < position.lookup(writer);
     }
@@ -156,7 +167,7 @@ static bool haveSameElements(Value a, Value b) {
 }
 
 /// The results that may reuse the memory of an operand whose lifetime ends.
-void StepGraph::findInPlace(Node &node, bool overwritesRows) const {
+void StepGraph::findInPlace(Node &node) const {
   // The memory that carries a value is that of the result.
   if (auto loop = dyn_cast<RepeatOp>(node.op))
     for (auto [operand, result] :
@@ -172,15 +183,6 @@ void StepGraph::findInPlace(Node &node, bool overwritesRows) const {
   auto fusion = dyn_cast<FusionOp>(node.op);
   if (!fusion)
     return;
-  std::optional<codegen::RowSchedule> rows;
-  auto mayOverwrite = [&](unsigned operand, unsigned result) {
-    if (fusion.getKind() != FusionKind::Row || !overwritesRows)
-      return isReadPointwise(fusion, operand, result);
-    Block &body = fusion.getBody().front();
-    if (!rows)
-      rows.emplace(body);
-    return rows->mayOverwrite(body, operand, result);
-  };
   for (OpOperand &operand : fusion->getOpOperands()) {
     std::optional<unsigned> from = getBuffer(operand.get());
     unsigned number = operand.getOperandNumber();
@@ -196,7 +198,7 @@ void StepGraph::findInPlace(Node &node, bool overwritesRows) const {
       if (std::optional<unsigned> to = getBuffer(result);
           to && buffers[*to].bucket < 0 &&
           haveSameElements(result, operand.get()) &&
-          mayOverwrite(number, result.getResultNumber()))
+          mayOverwrite(fusion, number, result.getResultNumber()))
         node.inPlace.push_back({*to, *from});
   }
 }
@@ -263,7 +265,7 @@ void StepGraph::addNodes(const Target &target) {
   for (unsigned i = 0; i < nodes.size(); ++i)
     findParts(i);
   for (Node &node : nodes)
-    findInPlace(node, target.overwritesRows());
+    findInPlace(node);
 }
 
 /// Returns whether the copy of a result to its state belongs to several that

@@ -153,16 +153,17 @@ public:
 
 private:
   /// Creates an empty graph of the same function.
-  StepGraph(Signature signature, int64_t alignment)
-      : signature(signature), alignment(alignment) {}
+  StepGraph(Signature signature, int64_t alignment, bool sharesRows)
+      : signature(signature), alignment(alignment), sharesRows(sharesRows) {}
   void findStates();
   bool canReplace(mlir::BlockArgument oldValue, mlir::Value newValue) const;
+  bool mayOverwrite(FusionOp fusion, unsigned operand, unsigned result) const;
   void addNodes(const Target &target);
   void addDependences(mlir::Value value, unsigned reader);
   void addStateOrder();
   bool isCopiedFirst(mlir::OpOperand &result) const;
   bool isInCircle(unsigned index) const;
-  void findInPlace(Node &node, bool overwritesRows) const;
+  void findInPlace(Node &node) const;
   bool isLastReader(unsigned node, unsigned buffer, llvm::ArrayRef<int64_t> at,
                     const NodeTimes &times) const;
   void findParts(unsigned index);
@@ -170,6 +171,7 @@ private:
   Signature signature;
   /// The target's alignment, of which the bytes of all lifetimes are multiples.
   int64_t alignment;
+  bool sharesRows;
   llvm::DenseMap<mlir::Operation *, unsigned> position;
   /// The tensors in the state block.
   llvm::DenseMap<mlir::Value, mlir::FlatSymbolRefAttr> inState;

@@ -3,6 +3,7 @@
 #include "dialects/ingot/analysis/RowSpace.h"
 
 #include "dialects/ingot/builders/Builders.h"
+#include "dialects/ingot/builders/Scalars.h"
 
 using namespace mlir;
 using namespace ingot;
@@ -107,6 +108,49 @@ bool RowReads::readsAligned(Operation *op, OpOperand &operand) const {
   }
   skipOnes(next, to, end);
   return next == end;
+}
+
+/// Returns the indices that number the rows, in a tensor with an element or a
+/// row for each of them; nothing if its shape does not fit.
+static std::optional<SmallVector<Value>>
+findRow(const RowSpace &space, Value tensor, ValueRange indices) {
+  ArrayRef<int64_t> shape = tensorType(tensor).getShape();
+  std::optional<size_t> rank =
+      space.hasElementPerRow(tensor) ? shape.size() : space.split(shape);
+  if (!rank)
+    return std::nullopt;
+  SmallVector<Value> row;
+  for (size_t d = 0; d < *rank; ++d)
+    if (shape[d] != 1)
+      row.push_back(indices[d]);
+  return row;
+}
+
+bool RowReads::readsWithinRow(Operation *op, OpOperand &operand) const {
+  Value result = op->getResult(0);
+  if (isLooped(op))
+    return true;
+  if (op->hasTrait<SameBytes>())
+    return tensorType(operand.get()).getNumElements() ==
+           tensorType(result).getNumElements();
+  // An element is emitted to see which ones it reads.
+  Block block;
+  Location loc = op->getLoc();
+  OpBuilder builder(op->getContext());
+  builder.setInsertionPointToStart(&block);
+  SmallVector<Value> indices;
+  for (int64_t d = 0; d < tensorType(result).getRank(); ++d)
+    indices.push_back(block.addArgument(builder.getIndexType(), loc));
+  auto row = findRow(space, result, indices);
+  bool isWithin = row.has_value();
+  auto load = [&](unsigned number, ValueRange at) -> Value {
+    Value read = op->getOperand(number);
+    if (number == operand.getOperandNumber())
+      isWithin = isWithin && findRow(space, read, at) == row;
+    return block.addArgument(codeType(tensorType(read).getElementType()), loc);
+  };
+  cast<ScalarBody>(op).emitElements(builder, loc, indices, load);
+  return isWithin;
 }
 
 RowReads::RowReads(RowSpace space, ArrayRef<Operation *> ops,

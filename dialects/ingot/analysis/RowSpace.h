@@ -72,6 +72,10 @@ public:
   /// reads an operand at the same position.
   bool readsAligned(mlir::Operation *op, mlir::OpOperand &operand) const;
 
+  /// Returns true if an op that is computed at any element of the current row
+  /// reads only that row of an operand.
+  bool readsWithinRow(mlir::Operation *op, mlir::OpOperand &operand) const;
+
 private:
   RowSpace space;
   llvm::DenseSet<mlir::Value> aligned, elsewhere;

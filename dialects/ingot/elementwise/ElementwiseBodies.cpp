@@ -471,6 +471,10 @@ Elements CastOp::emitElements(OpBuilder &b, Location loc, ValueRange indices,
     return {emitTruncation(e, x, type, to.isUnsignedInteger())};
   }
   if (isa<FloatType>(type)) {
+    // A choice of constants is one instruction for a vector of booleans.
+    if (from.isInteger(1))
+      return {arith::SelectOp::create(b, loc, x, e.constant(type, 1),
+                                      e.constant(type, 0))};
     if (fromUnsigned)
       return {arith::UIToFPOp::create(b, loc, type, x)};
     return {arith::SIToFPOp::create(b, loc, type, x)};

@@ -228,9 +228,9 @@ public:
   /// Returns how many copies of a function's inputs the host stages for it; 0
   /// where functions read the host's memory.
   virtual int64_t getStagingBlocks() const { return 0; }
-  /// Returns whether a kernel over rows may write a result over an operand:
-  /// each of its passes over a row reads what it needs before it writes.
-  virtual bool overwritesRows() const { return false; }
+  /// Returns whether several threads share a row of a kernel over rows. If not,
+  /// each pass over a row ends before the next one begins.
+  virtual bool sharesRows() const { return false; }
   /// Returns how many streams of operations run at the same time, apart from
   /// exchanges between ranks; 1 where operations are executed in order.
   virtual int64_t getStreams() const { return 1; }

@@ -31,7 +31,7 @@ FusionSlice StepGraph::getSlice(unsigned node,
 
 StepGraph StepGraph::withRecomputed(const llvm::BitVector &again,
                                     unsigned cut) const {
-  StepGraph graph(signature, alignment);
+  StepGraph graph(signature, alignment, sharesRows);
   graph.nodes = nodes;
   graph.buffers = buffers;
   graph.ownOutputs = ownOutputs;

@@ -172,6 +172,7 @@ void CpuTarget::addKernelPipeline(OpPassManager &manager, unsigned level,
   OpPassManager &functions = manager.nest<func::FuncOp>();
   addScalarPasses(functions, level, units);
   if (level > 1) {
+    functions.addPass(createStreamStores());
     PrefetchStreamsOptions streams;
     // AMD's prefetchers run far ahead on each stream; bursts of software
     // prefetch take their place in the queue to memory.

@@ -90,19 +90,22 @@ void RowEmitter::emitPass(ElementEmitter &emitter, RowPhase &phase) {
     auto element = [&](Value tensor) {
       return emitter.element(tensor, fullIndex(tensor));
     };
+    // All elements are computed before the first store, because results may
+    // overwrite inputs.
+    SmallVector<Value> kepts, stored, next;
     for (Value value : phase.kept)
-      memref::StoreOp::create(builder, loc, element(value), kept[value],
-                              column);
-    for (unsigned i : phase.stored) {
-      Value result = yield()->getOperand(i);
-      memref::StoreOp::create(builder, loc, element(result), outputs()[i],
-                              flatIndex(result));
-    }
-    SmallVector<Value> next;
+      kepts.push_back(element(value));
+    for (unsigned i : phase.stored)
+      stored.push_back(element(yield()->getOperand(i)));
     for (auto [reduction, sum] :
          llvm::zip_equal(phase.reductions, loop.getRegionIterArgs()))
       next.push_back(reduction.emitCombine(builder, loc, sum,
                                            element(reduction->getOperand(0))));
+    for (auto [value, made] : llvm::zip_equal(phase.kept, kepts))
+      memref::StoreOp::create(builder, loc, made, kept[value], column);
+    for (auto [i, made] : llvm::zip_equal(phase.stored, stored))
+      memref::StoreOp::create(builder, loc, made, outputs()[i],
+                              flatIndex(yield()->getOperand(i)));
     if (!next.empty())
       scf::YieldOp::create(builder, loc, next);
   }

@@ -96,4 +96,53 @@ def PrefetchStreams : Pass<"ingot-prefetch-streams", "::mlir::func::FuncOp"> {
   ];
 }
 
+def StreamStores : Pass<"ingot-stream-stores", "::mlir::func::FuncOp"> {
+  let summary = "writes large results past the caches";
+  let description = [{
+    A processor reads a line from memory before it writes to a part of it, which is a third of the bytes of a kernel
+    with one operand. Innermost loops that fill a buffer in order, which the kernel does not read and which is larger
+    than the caches, write pieces of it to a buffer on the stack; vectors of one line then copy these to memory without
+    reading it, and without displacing other data from the caches. The elements before the first and after the last
+    whole line are stored as usual. A fence at the end of the function orders these stores before all later ones.
+    Values do not change, except for the order in which a sum over the loop is accumulated.
+
+    Before:
+    ```mlir
+    scf.for %i = %begin to %end step %c1 {
+      %0 = memref.load %x[%i] : memref<100000000xf32>
+      memref.store %0, %y[%i] : memref<100000000xf32>
+    }
+    ```
+    After:
+    ```mlir
+    scf.for %p = %begin to %end step %c2048 {
+      %to = arith.minsi ... : index
+      scf.for %i = %p to %to step %c1 {
+        %0 = memref.load %x[%i] : memref<100000000xf32>
+        %1 = arith.subi %i, %p : index
+        memref.store %0, %staged[%1] : memref<2048xf32>
+      }
+      ...
+      scf.for %j = %head to %tail step %c16 {
+        %2 = vector.load %staged[%j] : memref<2048xf32>, vector<16xf32>
+        %3 = arith.addi %p, %j : index
+        vector.store %2, %y[%3] {alignment = 64, nontemporal = true} : memref<100000000xf32>, vector<16xf32>
+      }
+      ...
+    }
+    llvm.fence seq_cst
+    ```
+  }];
+  let options = [
+    Option<"leastBytes", "least-bytes", "int64_t", "67108864",
+           "smallest buffer, in bytes: larger than the last-level cache, where the next kernel would find it">,
+    Option<"pieceBytes", "piece-bytes", "int64_t", "8192", "bytes on the stack">,
+  ];
+  let statistics = [Statistic<"numStores", "stores", "stores that are streamed">];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"
+  ];
+}
+
 #endif // INGOT_PASSES_TARGETS_CPU_PASSES_TD

@@ -11,9 +11,9 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 #include "passes/targets/cpu/Passes.h"
+#include "passes/targets/cpu/Streams.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace ingot {
@@ -22,47 +22,11 @@ namespace ingot {
 } // namespace ingot
 
 using namespace mlir;
+using namespace ingot::codegen;
 
 namespace {
 
 constexpr int64_t kLineBytes = 64;
-
-int64_t bytesOf(MemRefType type) {
-  int64_t bits = std::max(8u, type.getElementTypeBitWidth());
-  return type.getNumElements() * bits / 8;
-}
-
-/// Returns the stride of `index` in the induction variable of `loop`, with
-/// those of inner loops fixed; nothing where it is not simple arithmetic on
-/// them.
-std::optional<int64_t> findStride(Value index, scf::ForOp loop) {
-  if (index == loop.getInductionVar())
-    return 1;
-  if (!loop.getRegion().isAncestor(index.getParentRegion()))
-    return 0;
-  Operation *op = index.getDefiningOp();
-  if (!op) {
-    auto inner = dyn_cast<scf::ForOp>(index.getParentBlock()->getParentOp());
-    bool isCounter = inner && index == inner.getInductionVar();
-    return isCounter ? std::optional<int64_t>(0) : std::nullopt;
-  }
-  if (!isa<arith::AddIOp, arith::SubIOp, arith::MulIOp>(op))
-    return std::nullopt;
-  std::optional<int64_t> lhs = findStride(op->getOperand(0), loop);
-  std::optional<int64_t> rhs = findStride(op->getOperand(1), loop);
-  if (!lhs || !rhs)
-    return std::nullopt;
-  if (isa<arith::AddIOp>(op))
-    return *lhs + *rhs;
-  if (isa<arith::SubIOp>(op))
-    return *lhs - *rhs;
-  APInt factor;
-  if (matchPattern(op->getOperand(1), m_ConstantInt(&factor)))
-    return *lhs * factor.getSExtValue();
-  if (matchPattern(op->getOperand(0), m_ConstantInt(&factor)))
-    return *rhs * factor.getSExtValue();
-  return *lhs == 0 && *rhs == 0 ? std::optional<int64_t>(0) : std::nullopt;
-}
 
 /// Returns the trip count of the loop, if it is known.
 std::optional<int64_t> findLength(scf::ForOp loop) {
@@ -98,14 +62,7 @@ struct PrefetchStreams : ingot::impl::PrefetchStreamsBase<PrefetchStreams> {
     auto asks = [](memref::PrefetchOp) { return WalkResult::interrupt(); };
     if (bytes < leastBytes || function.walk(asks).wasInterrupted())
       return;
-    SmallVector<scf::ForOp> innermost;
-    function.walk([&](scf::ForOp loop) {
-      bool isInnermost = true;
-      loop.getBody()->walk([&](scf::ForOp) { isInnermost = false; });
-      if (isInnermost)
-        innermost.push_back(loop);
-    });
-    for (scf::ForOp loop : innermost) {
+    for (scf::ForOp loop : findInnermostLoops(function)) {
       SmallVector<Stream> streams = findStreams(loop);
       if (streams.empty())
         continue;
@@ -135,9 +92,6 @@ private:
   /// large enough.
   SmallVector<Stream> findStreams(scf::ForOp loop) {
     SmallVector<Stream> streams;
-    APInt step;
-    if (!matchPattern(loop.getStep(), m_ConstantInt(&step)) || !step.isOne())
-      return streams;
     auto add = [&](Value buffer, ValueRange index) {
       if (!isa<BlockArgument>(buffer) || index.size() != 1 ||
           bytesOf(cast<MemRefType>(buffer.getType())) < leastBytes / 16 ||
@@ -208,21 +162,12 @@ private:
   /// Splits the loop into pieces, each of which prefetches the next one.
   void cut(scf::ForOp loop, ArrayRef<Stream> streams) {
     Location loc = loop.getLoc();
+    scf::ForOp pieces = cutLoop(loop, piece);
     OpBuilder builder(loop);
     auto constant = [&](int64_t value) -> Value {
       return arith::ConstantIndexOp::create(builder, loc, value);
     };
-    Value size = constant(piece);
-    auto pieces =
-        scf::ForOp::create(builder, loc, loop.getLowerBound(),
-                           loop.getUpperBound(), size, loop.getInitArgs());
-    loop.replaceAllUsesWith(pieces.getResults());
-    Block *body = pieces.getBody();
-    builder.setInsertionPointToStart(body);
-    Value from = pieces.getInductionVar();
-    Value to = arith::MinSIOp::create(
-        builder, loc, arith::AddIOp::create(builder, loc, from, size),
-        loop.getUpperBound());
+    Value from = pieces.getInductionVar(), to = loop.getUpperBound();
     // The number of elements of a cache line, and the streams of such elements.
     llvm::MapVector<int64_t, SmallVector<Stream>> byLine;
     for (const Stream &stream : streams) {
@@ -232,13 +177,11 @@ private:
     }
     // Where the streams are, a distance ahead of the piece.
     llvm::SmallVector<Value> starts;
-    IRMapping mapping;
-    mapping.map(loop.getInductionVar(), from);
     for (auto &[elements, group] : byLine)
       for (const Stream &stream : group)
         starts.push_back(
             findStart(builder, loc, stream,
-                      copyIndex(builder, stream.index, loop, mapping)));
+                      copyIndex(builder, stream.index, loop, from)));
     auto start = starts.begin();
     for (auto &[elements, group] : byLine) {
       auto lines =
@@ -255,18 +198,6 @@ private:
       }
       numStreams += group.size();
     }
-    // A loop without results already has a terminator.
-    if (pieces.getNumResults() == 0)
-      loop->moveBefore(body->getTerminator());
-    else
-      loop->moveBefore(body, body->end());
-    loop.setLowerBound(from);
-    loop.setUpperBound(to);
-    loop.getInitArgsMutable().assign(pieces.getRegionIterArgs());
-    if (pieces.getNumResults() == 0)
-      return;
-    builder.setInsertionPointToEnd(body);
-    scf::YieldOp::create(builder, loc, loop.getResults());
   }
 
   /// Returns where to prefetch a piece that starts at `index`. The end of the
@@ -281,17 +212,6 @@ private:
         arith::AddIOp::create(builder, loc, index, constant(stream.distance));
     int64_t last = std::max<int64_t>(0, type.getNumElements() - piece);
     return arith::MinSIOp::create(builder, loc, ahead, constant(last));
-  }
-
-  /// Clones the computation of an index for another induction variable.
-  static Value copyIndex(OpBuilder &builder, Value index, scf::ForOp loop,
-                         IRMapping &mapping) {
-    if (mapping.contains(index) || loop.isDefinedOutsideOfLoop(index))
-      return mapping.lookupOrDefault(index);
-    Operation *op = index.getDefiningOp();
-    for (Value operand : op->getOperands())
-      mapping.map(operand, copyIndex(builder, operand, loop, mapping));
-    return builder.clone(*op, mapping)->getResult(0);
   }
 };
 

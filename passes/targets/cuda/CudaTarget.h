@@ -38,7 +38,7 @@ public:
   bool sumsRows(int64_t rows, int64_t length) const override;
   bool repeatsColumns() const override { return true; }
   bool hasTiles() const override { return true; }
-  bool overwritesRows() const override { return true; }
+  bool sharesRows() const override { return true; }
   int64_t getStagingBlocks() const override;
   int64_t getStreams() const override { return 2; }
   bool canRunBeside(mlir::Operation *op) const override;

@@ -275,3 +275,33 @@ func.func @gather_of_run(%t: tensor<9x2xf32>) -> (tensor<3x2xf32>, tensor<2x3x2x
   %4 = ingot.gather %t[%jumps] dim = 0 : (tensor<9x2xf32>, tensor<3xi64>) -> tensor<3x2xf32>
   return %0, %1, %2, %3, %4 : tensor<3x2xf32>, tensor<2x3x2xf32>, tensor<9x2xf32>, tensor<2x2xf32>, tensor<3x2xf32>
 }
+
+// The probabilities in cross-entropy's gradient take the exponentials of the
+// loss, but not those of other elements, and not without the loss.
+// CHECK-LABEL: func @exp_of_log_sum
+// CHECK-SAME:    (%[[X:.*]]: tensor<4x8xf32>, %[[Y:.*]]: tensor<4x8xf32>)
+func.func @exp_of_log_sum(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>) -> (tensor<4xf32>, tensor<4x8xf32>, tensor<4x8xf32>) {
+  // CHECK:     %[[E:.*]] = ingot.exp
+  // CHECK:     %[[SUM:.*]] = ingot.reduce sum %[[E]]
+  // CHECK:     %[[LOG:.*]] = ingot.log %[[SUM]]
+  // CHECK:     %[[LSE:.*]] = ingot.add %{{.*}}, %[[LOG]]
+  // CHECK:     %[[INVERSE:.*]] = ingot.div %{{.*}}, %[[SUM]]
+  // CHECK:     %[[FACTOR:.*]] = ingot.broadcast %[[INVERSE]] dims = [0]
+  // CHECK:     %[[P:.*]] = ingot.mul %[[E]], %[[FACTOR]]
+  // CHECK:     %[[OTHER:.*]] = ingot.sub %[[Y]]
+  // CHECK:     %[[Q:.*]] = ingot.exp %[[OTHER]]
+  // CHECK:     return %[[LSE]], %[[P]], %[[Q]]
+  %max = ingot.reduce max %x dims = [1] : (tensor<4x8xf32>) -> tensor<4xf32>
+  %maxes = ingot.broadcast %max dims = [0] : tensor<4xf32> -> tensor<4x8xf32>
+  %shifted = ingot.sub %x, %maxes : tensor<4x8xf32>
+  %e = ingot.exp %shifted : tensor<4x8xf32>
+  %sum = ingot.reduce sum %e dims = [1] : (tensor<4x8xf32>) -> tensor<4xf32>
+  %log = ingot.log %sum : tensor<4xf32>
+  %lse = ingot.add %max, %log : tensor<4xf32>
+  %lses = ingot.broadcast %lse dims = [0] : tensor<4xf32> -> tensor<4x8xf32>
+  %0 = ingot.sub %x, %lses : tensor<4x8xf32>
+  %p = ingot.exp %0 : tensor<4x8xf32>
+  %1 = ingot.sub %y, %lses : tensor<4x8xf32>
+  %q = ingot.exp %1 : tensor<4x8xf32>
+  return %lse, %p, %q : tensor<4xf32>, tensor<4x8xf32>, tensor<4x8xf32>
+}

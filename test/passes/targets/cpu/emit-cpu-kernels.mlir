@@ -109,8 +109,8 @@ func.func @forward(%x: tensor<3x5x4x100xf32> {ingot.name = "x", ingot.kind = "da
 //       CHECK:     arith.maximumf
 //       CHECK:   scf.for {{.*}} iter_args
 //       CHECK:     %[[E:.*]] = math.exp
-//       CHECK:     memref.store %[[E]], %[[KEPT]]
 //       CHECK:     arith.addf {{.*}} fastmath<reassoc>
+//       CHECK:     memref.store %[[E]], %[[KEPT]]
 //       CHECK:   math.log
 //       CHECK:   memref.store
 //       CHECK:   scf.for
@@ -129,6 +129,29 @@ func.func @forward(%x: tensor<32x64xf32> {ingot.name = "x", ingot.kind = "data"}
   %7 = ingot.div %3, %6 : tensor<32x64xf32>
   return %7, %5 : tensor<32x64xf32>, tensor<32xf32>
 }
+
+// -----
+
+// Tests that an element of a row that is overwritten is read before any result
+// is stored.
+// CHECK-LABEL: func.func private @kernel_0
+// CHECK-SAME:    (%{{.*}}: memref<2048xf32>, %[[Y:.*]]: memref<2048xf32> {llvm.noalias}, %[[NEW:.*]]: memref<2048xf32> {llvm.noalias}
+//       CHECK: scf.for
+//       CHECK:   scf.for {{.*}} iter_args
+//       CHECK:     arith.addf
+//       CHECK:   scf.for
+//       CHECK:     memref.load %[[NEW]]
+//       CHECK:     memref.store {{.*}}, %[[Y]]
+//   CHECK-NOT:     memref.load %[[NEW]]
+//       CHECK:     memref.store {{.*}}, %[[NEW]]
+func.func @train_step(%x: tensor<32x64xf32> {ingot.state = @x}) -> (tensor<32x64xf32> {ingot.name = "y"}, tensor<32x64xf32> {ingot.state = @x}) {
+  %0 = ingot.reduce sum %x dims = [1] : (tensor<32x64xf32>) -> tensor<32xf32>
+  %1 = ingot.broadcast %0 dims = [0] : tensor<32xf32> -> tensor<32x64xf32>
+  %y = ingot.div %x, %1 : tensor<32x64xf32>
+  %new = ingot.sub %x, %y : tensor<32x64xf32>
+  return %y, %new : tensor<32x64xf32>, tensor<32x64xf32>
+}
+ingot.state parameter @x : tensor<32x64xf32> = dense<1.0> : tensor<32x64xf32>
 
 // -----
 
