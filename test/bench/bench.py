@@ -214,7 +214,9 @@ def main():
     parser = make_parser(__doc__)
     parser.add_argument("models", nargs="*", metavar="MODEL", help=" ".join(MODELS))
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--modes", nargs="*", default=["eager", "compile"], help="of PyTorch, as of models.py; none: only our side")
+    parser.add_argument(
+        "--modes", nargs="*", default=["eager", "compile"], help="of PyTorch, as of models.py; none: only our side"
+    )
     parser.add_argument("--precision", choices=["fp32", "bf16", "fp16"], default="fp32", help="PyTorch's by autocast")
     parser.add_argument("--python", default=sys.executable, help="a Python that has PyTorch")
     parser.add_argument("--arch", choices=list(LEVELS), help="a level that both sides are held to")
