@@ -39,8 +39,8 @@ def AssignPrecision : Pass<"ingot-assign-precision", "::mlir::func::FuncOp"> {
     read the rounded value as well. A sum of values that are 16-bit in memory is rounded too where it is reduced and
     read otherwise: the gradient of a residual stream of convolutions and batch normalizations, which PyTorch rounds
     there as well. With an f32 term, such as in a transformer, a sum stays f32. With `by-cost`, an op that is
-    estimated to take longer in 16 bits than in f32, on a machine without fast instructions for them, stays in f32 unless
-    `force-low` names it. Works on any function, including an imported training step.
+    estimated to take longer in 16 bits than in f32, as on a machine without instructions for them, stays in f32
+    unless `force-low` names it. Works on any function, including an imported training step.
 
     Before:
     ```mlir

@@ -99,7 +99,9 @@ std::optional<std::pair<int64_t, int64_t>> ScalarEmitter::bounds(Value a) {
     if (auto known = knownIndex(value))
       return {{*known, *known}};
     if (auto argument = dyn_cast<BlockArgument>(value)) {
-      auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
+      // A block that is emitted to be read only is in no operation.
+      auto loop = dyn_cast_if_present<scf::ForOp>(
+          argument.getOwner()->getParentOp());
       if (!loop || argument != loop.getInductionVar())
         return std::nullopt;
       auto from = knownIndex(loop.getLowerBound());

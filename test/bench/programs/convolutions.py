@@ -9,7 +9,10 @@ import os
 import subprocess
 import sys
 
-import bench
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.dirname(HERE))
+
+import bench  # noqa: E402
 
 DIRECTIONS = ("forward", "input gradient", "filter gradient")
 
@@ -20,7 +23,7 @@ def run_own(folder):
 
 
 def run_peer(python, shapes):
-    script = os.path.join(bench.HERE, "convolution_peer.py")
+    script = os.path.join(HERE, "convolution_peer.py")
     text = "".join(" ".join(shape) + "\n" for shape in shapes)
     done = subprocess.run([python, script, "1"], input=text, capture_output=True, text=True)
     if done.returncode != 0:
