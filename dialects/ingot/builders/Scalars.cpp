@@ -100,8 +100,8 @@ std::optional<std::pair<int64_t, int64_t>> ScalarEmitter::bounds(Value a) {
       return {{*known, *known}};
     if (auto argument = dyn_cast<BlockArgument>(value)) {
       // A block that is emitted to be read only is in no operation.
-      auto loop = dyn_cast_if_present<scf::ForOp>(
-          argument.getOwner()->getParentOp());
+      auto loop =
+          dyn_cast_if_present<scf::ForOp>(argument.getOwner()->getParentOp());
       if (!loop || argument != loop.getInductionVar())
         return std::nullopt;
       auto from = knownIndex(loop.getLowerBound());
