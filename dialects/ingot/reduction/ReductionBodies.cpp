@@ -98,23 +98,38 @@ Value ReduceOp::emitCombine(OpBuilder &b, Location loc, Value accumulator,
   llvm_unreachable("all kinds are handled");
 }
 
+/// Emits a loop over the elements that a result of a reduction is computed of.
+template <typename Op>
+static Elements accumulate(
+    Op op, OpBuilder &b, Location loc, ValueRange indices, ElementSource load,
+    const Elements &start,
+    llvm::function_ref<Elements(ValueRange carried, Value element)> combine) {
+  RankedTensorType from = tensorType(op.getOperand());
+  auto sizes = llvm::map_to_vector(
+      op.getDims(), [&](int64_t dim) { return from.getDimSize(dim); });
+  return ScalarEmitter{b, loc}.loops(
+      sizes, start,
+      [&](const ScalarEmitter &, ValueRange at, ValueRange carried) {
+        return combine(carried, load(0, interleave(from.getRank(), op.getDims(),
+                                                   indices, at)));
+      });
+}
+
+/// Converts what a reduction has accumulated to the type of its result.
+static Value roundResult(Operation *reduction, OpBuilder &b, Location loc,
+                         Value value) {
+  return ScalarEmitter{b, loc}.convertFloat(
+      value, codeType(tensorType(reduction->getResult(0)).getElementType()));
+}
+
 Elements ReduceOp::emitElements(OpBuilder &b, Location loc, ValueRange indices,
                                 ElementSource load) {
-  ScalarEmitter e{b, loc};
-  RankedTensorType from = tensorType(getOperand());
-  SmallVector<int64_t> sizes;
-  for (int64_t dim : getDims())
-    sizes.push_back(from.getDimSize(dim));
   Elements sum =
-      e.loops(sizes, emitIdentity(b, loc),
-              [&](const ScalarEmitter &, ValueRange at,
-                  ValueRange carried) -> Elements {
-                Value element =
-                    load(0, interleave(from.getRank(), getDims(), indices, at));
-                return {emitCombine(b, loc, carried[0], element)};
-              });
-  return {e.convertFloat(sum[0],
-                         codeType(tensorType(getResult()).getElementType()))};
+      accumulate(*this, b, loc, indices, load, {emitIdentity(b, loc)},
+                 [&](ValueRange carried, Value element) -> Elements {
+                   return {emitCombine(b, loc, carried[0], element)};
+                 });
+  return {roundResult(*this, b, loc, sum[0])};
 }
 
 //===----------------------------------------------------------------------===//
@@ -240,21 +255,13 @@ Value SquaredDeviationsOp::emitResult(OpBuilder &, Location,
 Elements SquaredDeviationsOp::emitElements(OpBuilder &b, Location loc,
                                            ValueRange indices,
                                            ElementSource load) {
-  ScalarEmitter e{b, loc};
-  RankedTensorType from = tensorType(getOperand());
-  SmallVector<int64_t> sizes;
-  for (int64_t dim : getDims())
-    sizes.push_back(from.getDimSize(dim));
   Elements sums =
-      e.loops(sizes, emitIdentities(b, loc),
-              [&](const ScalarEmitter &, ValueRange at, ValueRange carried) {
-                Value x =
-                    load(0, interleave(from.getRank(), getDims(), indices, at));
-                return emitElement(b, loc, carried, x);
-              });
+      accumulate(*this, b, loc, indices, load, emitIdentities(b, loc),
+                 [&](ValueRange carried, Value element) -> Elements {
+                   return emitElement(b, loc, carried, element);
+                 });
   Value squares = emitResult(b, loc, emitPartial(b, loc, sums));
-  return {e.convertFloat(squares,
-                         codeType(tensorType(getResult()).getElementType()))};
+  return {roundResult(*this, b, loc, squares)};
 }
 
 //===----------------------------------------------------------------------===//

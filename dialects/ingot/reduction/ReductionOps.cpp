@@ -16,21 +16,29 @@ using namespace mlir;
 using namespace ingot;
 using namespace ingot::detail;
 
+/// The shape of the operand without the reduced dimensions.
+static LogicalResult inferReduced(StringRef name,
+                                  std::optional<Location> location,
+                                  Value operand, ArrayRef<int64_t> dims,
+                                  SmallVectorImpl<Type> &types) {
+  auto fail = [&](const Twine &message) -> LogicalResult {
+    return emitOptionalError(location, "'", name, "' op ", message);
+  };
+  RankedTensorType from = tensorType(operand);
+  if (failed(checkIncreasingDims(fail, "C1", dims, from.getRank())))
+    return failure();
+  types.push_back(dropDims(from, dims));
+  return success();
+}
+
 LogicalResult
 ReduceOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
                            ValueRange operands, DictionaryAttr attributes,
                            OpaqueProperties properties, RegionRange regions,
                            SmallVectorImpl<Type> &types) {
   Adaptor adaptor(operands, attributes, properties, regions);
-  auto fail = [&](const Twine &message) -> LogicalResult {
-    return emitOptionalError(location, "'ingot.reduce' op ", message);
-  };
-  RankedTensorType from = tensorType(adaptor.getOperand());
-  if (failed(
-          checkIncreasingDims(fail, "C1", adaptor.getDims(), from.getRank())))
-    return failure();
-  types.push_back(dropDims(from, adaptor.getDims()));
-  return success();
+  return inferReduced(getOperationName(), location, adaptor.getOperand(),
+                      adaptor.getDims(), types);
 }
 
 LogicalResult SquaredDeviationsOp::inferReturnTypes(
@@ -38,16 +46,8 @@ LogicalResult SquaredDeviationsOp::inferReturnTypes(
     DictionaryAttr attributes, OpaqueProperties properties, RegionRange regions,
     SmallVectorImpl<Type> &types) {
   Adaptor adaptor(operands, attributes, properties, regions);
-  auto fail = [&](const Twine &message) -> LogicalResult {
-    return emitOptionalError(location, "'ingot.squared_deviations' op ",
-                             message);
-  };
-  RankedTensorType from = tensorType(adaptor.getOperand());
-  if (failed(
-          checkIncreasingDims(fail, "C1", adaptor.getDims(), from.getRank())))
-    return failure();
-  types.push_back(dropDims(from, adaptor.getDims()));
-  return success();
+  return inferReduced(getOperationName(), location, adaptor.getOperand(),
+                      adaptor.getDims(), types);
 }
 
 LogicalResult ArgMaxOp::inferReturnTypes(

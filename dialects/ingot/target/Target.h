@@ -231,6 +231,11 @@ public:
   /// Returns whether several threads share a row of a kernel over rows. If not,
   /// each pass over a row ends before the next one begins.
   virtual bool sharesRows() const { return false; }
+  /// Returns whether a generated kernel over rows may also add up its rows, to
+  /// an element for each column.
+  virtual bool sumsRows(int64_t /*rows*/, int64_t /*length*/) const {
+    return false;
+  }
   /// Returns how many streams of operations run at the same time, apart from
   /// exchanges between ranks; 1 where operations are executed in order.
   virtual int64_t getStreams() const { return 1; }
@@ -264,16 +269,6 @@ public:
   virtual llvm::StringRef getRuntime() const = 0;
   /// Returns the description of the target in the manifest (docs/manifest.md).
   virtual llvm::json::Object describe() const = 0;
-
-  //===--------------------------------------------------------------------===//
-  // Rows
-  //===--------------------------------------------------------------------===//
-
-  /// Returns whether a generated kernel over rows may also add up its rows, to
-  /// an element for each column.
-  virtual bool sumsRows(int64_t /*rows*/, int64_t /*length*/) const {
-    return false;
-  }
 
 protected:
   Target(TargetSpec spec, Machine machine)

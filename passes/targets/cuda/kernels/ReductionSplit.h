@@ -48,8 +48,10 @@ struct ReductionSplit {
 /// How the rows of a kernel are added up: a block processes every so many rows
 /// and keeps the sums of their columns, which a second launch adds.
 struct RowSums {
-  /// The most elements of a row that a thread has sums of.
-  static constexpr int64_t kElements = 16;
+  /// The most elements of a row that a thread has sums of: with 16, kernels of
+  /// gpt2-xl need up to 252 registers, and a multiprocessor has room for one
+  /// block.
+  static constexpr int64_t kElements = 12;
 
   /// Returns whether kernels over these rows add them up.
   static bool isSupported(int64_t rows, int64_t length);

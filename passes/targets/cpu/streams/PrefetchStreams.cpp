@@ -13,7 +13,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
 #include "passes/targets/cpu/Passes.h"
-#include "passes/targets/cpu/Streams.h"
+#include "passes/targets/cpu/streams/Streams.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace ingot {

@@ -16,7 +16,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
 #include "passes/targets/cpu/Passes.h"
-#include "passes/targets/cpu/Streams.h"
+#include "passes/targets/cpu/streams/Streams.h"
 
 namespace ingot {
 #define GEN_PASS_DEF_STREAMSTORES

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef INGOT_PASSES_TARGETS_CPU_STREAMS_H
-#define INGOT_PASSES_TARGETS_CPU_STREAMS_H
+#ifndef INGOT_PASSES_TARGETS_CPU_STREAMS_STREAMS_H
+#define INGOT_PASSES_TARGETS_CPU_STREAMS_STREAMS_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -36,4 +36,4 @@ mlir::scf::ForOp cutLoop(mlir::scf::ForOp loop, int64_t piece);
 
 } // namespace ingot::codegen
 
-#endif // INGOT_PASSES_TARGETS_CPU_STREAMS_H
+#endif // INGOT_PASSES_TARGETS_CPU_STREAMS_STREAMS_H
