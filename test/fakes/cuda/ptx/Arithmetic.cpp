@@ -209,6 +209,7 @@ Execute selectBinary(const Opcode &opcode) {
       return onBits<Mul>(type);
     if (opcode.has("hi"))
       return type == "u16"   ? mapBinary<uint16_t, MulHi16>
+             : type == "s16" ? mapBinary<int16_t, MulHi16>
              : type == "u32" ? mapBinary<uint32_t, MulHiU>
              : type == "s32" ? mapBinary<int32_t, MulHiS>
              : type == "u64" ? mapBinary<uint64_t, MulHi64>

@@ -43,8 +43,8 @@ struct Remainder {
   }
 };
 struct MulHi16 {
-  uint16_t operator()(uint16_t a, uint16_t b) const {
-    return static_cast<uint16_t>(uint32_t(a) * b >> 16);
+  template <typename T> T operator()(T a, T b) const {
+    return static_cast<T>(int64_t(a) * b >> 16);
   }
 };
 struct MulHiU {

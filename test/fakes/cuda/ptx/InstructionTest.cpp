@@ -120,6 +120,35 @@ TEST(Instructions, ExtractBits) {
     }
 }
 
+/// The upper half of a product of 16 bits, with and without signs.
+TEST(Instructions, MultiplyHigh) {
+  std::array<Lane, lanes> memory;
+  for (int lane = 0; lane < lanes; ++lane)
+    memory[lane].words = {static_cast<uint16_t>(0x8000 + lane * 4099),
+                          static_cast<uint16_t>(0xFFFF - lane * 2053)};
+  for (const char *type : {"u16", "s16"}) {
+    auto results = run(std::string("	ld.global.b16 	%rs1, [%rd2];\n"
+                                   "	ld.global.b16 	%rs2, [%rd2+8];\n"
+                                   "	mul.hi.") +
+                           type +
+                           " 	%rs3, %rs1, %rs2;\n"
+                           "	st.global.b16 	[%rd2+24], %rs3;\n",
+                       memory);
+    for (int lane = 0; lane < lanes; ++lane) {
+      auto a = static_cast<int32_t>(memory[lane].words[0]);
+      auto b = static_cast<int32_t>(memory[lane].words[1]);
+      int64_t product = type[0] == 's' ? int64_t(static_cast<int16_t>(a)) *
+                                             static_cast<int16_t>(b)
+                                       : int64_t(a) * b;
+      EXPECT_EQ(results[lane].words[3],
+                static_cast<uint64_t>(product / 65536 -
+                                      (product % 65536 < 0 ? 1 : 0)) &
+                    0xFFFF)
+          << type << " " << a << " " << b;
+    }
+  }
+}
+
 /// The documented bound of the relative error; not all results are the nearest
 /// numbers, so that nothing depends on an approximation's being exact.
 TEST(Instructions, PowerOfTwo) {
