@@ -80,8 +80,9 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
       "operands are rounded to 10 bits of mantissa"};
   Setting<bool> exactMath{
       *this, "exact-math",
-      "compute exp, tanh and erf on a GPU with the bits of CPUs instead of its "
-      "faster approximation of 2^x"};
+      "compute matmuls in fp32 as sums of products, without Strassen's "
+      "algorithm, and exp, tanh and erf on a GPU with the bits of CPUs instead "
+      "of its faster approximation of 2^x"};
   Setting<std::string> optimizerPrecision{
       *this, "optimizer-precision NAME",
       "precision of the optimizer's moments in memory: fp32, or bf16 with "

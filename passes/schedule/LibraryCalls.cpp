@@ -6,14 +6,20 @@
 #include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/ir/CallDescriptor.h"
 #include "dialects/ingot/ir/Dialect.h"
+#include "dialects/ingot/support/Remarks.h"
 
 using namespace mlir;
 using namespace ingot;
 
 CallDescriptor ingot::describeCall(LibraryCall op, const Target &target) {
   CallDescriptor descriptor = CallDescriptor::of(op);
-  if (descriptor.getType().find("math"))
-    descriptor.setInteger("math", target.getSupport(op).math);
+  if (!descriptor.getType().find("math"))
+    return descriptor;
+  LibrarySupport support = target.getSupport(op);
+  descriptor.setInteger("math", support.math);
+  if (!support.mathReason.empty())
+    remark::analysis(op->getLoc(), remarkOptions("ingot-place-steps", "Math"))
+        << remark::reason("{0}", support.mathReason);
   return descriptor;
 }
 

@@ -58,7 +58,9 @@ def Math : Enum<"ingot_math", [
     Case<"INGOT_MATH_TILES", "tiles", 1, "Half precision on the CPU's tile units (AMX), added up in f32.">,
     Case<"INGOT_MATH_BF16X3", "bf16x3", 2,
          "f32 on the CPU's tile units, as sums of three bf16 each (runtime/cpu/gemm).">,
-    Case<"INGOT_MATH_TF32", "tf32", 3, "f32 rounded to TF32 on the GPU's tensor cores.">]> {
+    Case<"INGOT_MATH_TF32", "tf32", 3, "f32 rounded to TF32 on the GPU's tensor cores.">,
+    Case<"INGOT_MATH_STRASSEN", "strassen", 4,
+         "f32 on the CPU's vector units, seven products of halves for eight (runtime/cpu/gemm).">]> {
   let description = [{
     How a library multiplies. An entry falls back to INGOT_MATH_EXACT on a machine without the unit.
   }];

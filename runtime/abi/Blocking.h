@@ -85,6 +85,20 @@ constexpr GemmBlocking getNarrowBlocking(int64_t lanes) {
   };
 }
 
+/// The blocking for one level of Strassen's algorithm on units of `blocking`: a
+/// tile of four of theirs, for which seven factors of a fourth of the panel's
+/// size are packed.
+constexpr GemmBlocking getStrassenBlocking(const GemmBlocking &blocking) {
+  return {
+      .tileRows = 2 * blocking.tileRows,
+      .tileColumns = 2 * blocking.tileColumns,
+      .inner = 512,
+      .columns = 448,
+      .step = 2,
+      .elementBytes = 7,
+  };
+}
+
 /// How many numbers in bf16 represent an element of `type` on tile units.
 constexpr int64_t getTileParts(int32_t type) {
   return type == INGOT_F32 ? 3 : type == INGOT_F16 ? 2 : 1;

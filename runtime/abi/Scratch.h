@@ -130,9 +130,10 @@ constexpr int64_t packedBytes(const ingot_matmul_desc &desc,
 
 } // namespace detail
 
-/// Bytes of scratch memory of a matmul. It holds packed operands: rows of a
-/// over a block of the inner dimension, and for each thread a block of columns
-/// of b (runtime/cpu/gemm). In addition it holds sums in f32.
+/// Bytes of scratch memory of a matmul, whose math mode the descriptor has. It
+/// holds packed operands: rows of a over a block of the inner dimension, and
+/// for each thread a block of columns of b (runtime/cpu/gemm). In addition it
+/// holds sums in f32.
 constexpr int64_t getScratchBytes(const ingot_matmul_desc &desc,
                                   const ScratchMachine &machine) {
   if (desc.c_type == INGOT_F64)
@@ -142,6 +143,11 @@ constexpr int64_t getScratchBytes(const ingot_matmul_desc &desc,
                                /*onTiles=*/true);
   int64_t bytes = detail::packedBytes(desc, machine, kVectorBlocking,
                                       /*onTiles=*/false);
+  if (desc.math == INGOT_MATH_STRASSEN)
+    bytes = std::max(
+        bytes, detail::packedBytes(desc, machine,
+                                   getStrassenBlocking(kVectorBlocking),
+                                   /*onTiles=*/false));
   // The same trainer may run on a CPU that multiplies in bf16 and on others.
   if (desc.a_type == INGOT_BF16 && desc.b_type == INGOT_BF16)
     bytes = std::max(bytes, detail::packedBytes(desc, machine, kDotBlocking,

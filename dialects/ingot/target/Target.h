@@ -42,6 +42,8 @@ struct LibrarySupport {
   int64_t scratchBytes = 0;
   /// How it multiplies, as its descriptor says.
   ingot_math math = INGOT_MATH_EXACT;
+  /// Why it multiplies that way, for a remark; empty where there is no choice.
+  std::string mathReason;
 
   explicit operator bool() const { return reason.empty(); }
 };

@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
+#include "passes/targets/MathAttribute.h"
 #include "passes/targets/cpu/CpuScratch.h"
 #include "passes/targets/cpu/Passes.h"
 #include "passes/targets/host/Object.h"
@@ -91,17 +92,57 @@ Machine CpuTarget::describeMachine(ArrayRef<std::string> features,
   return machine;
 }
 
-static LibrarySupport describeSupport(const ingot_matmul_desc &desc, StringRef,
-                                      const abi::ScratchMachine &machine) {
+/// Chooses Strassen's algorithm for a matmul on vector units where the
+/// multiply-adds that it saves take longer than the additions that it costs.
+static void chooseStrassen(const ingot_matmul_desc &desc,
+                           const Machine &machine, bool isExact,
+                           LibrarySupport &support) {
+  bool isDot = machine.multipliesBf16 != 0 && desc.a_type == INGOT_BF16 &&
+               desc.b_type == INGOT_BF16;
+  if (support.math != INGOT_MATH_EXACT || desc.c_type == INGOT_F64 ||
+      desc.batch != 1 || isDot)
+    return;
+  // Seven products for eight, of whole tiles. Operands are read, and combined
+  // with each other, while they are packed: so many bytes of each element pass
+  // through the caches more. Sums of short products are soon added to c.
+  constexpr double packedBytes = 12, leastDepth = 128;
+  abi::GemmBlocking blocking = abi::getStrassenBlocking(abi::kVectorBlocking);
+  double m = desc.m, n = desc.n, k = desc.k;
+  double padded = double(abi::alignTo(desc.m, blocking.tileRows)) *
+                  abi::alignTo(desc.n, blocking.tileColumns);
+  double saved = 2 * k * (m * n - padded * 7 / 8) / machine.matmulF32;
+  double added = packedBytes * k * (m + n) / machine.cacheBandwidth;
+  if (k < leastDepth || saved <= added) {
+    support.mathReason = "too small for Strassen's algorithm";
+    return;
+  }
+  if (isExact) {
+    support.mathReason = "Strassen's algorithm would be faster, but "
+                         "--exact-math asks for sums of products";
+    return;
+  }
+  support.math = INGOT_MATH_STRASSEN;
+  support.mathReason = "Strassen's algorithm saves an eighth of the products";
+}
+
+static LibrarySupport describeSupport(ingot_matmul_desc desc, StringRef,
+                                      const Machine &machine, bool isExact) {
   for (int32_t type : {desc.a_type, desc.b_type})
     if (type == INGOT_F8E4M3 || type == INGOT_F8E5M2)
       return {"CPUs do not multiply 8-bit floats"};
-  return {"", abi::getScratchBytes(desc, machine), getMath(desc, machine)};
+  abi::ScratchMachine scratch = getScratchMachine(machine);
+  LibrarySupport support;
+  support.math = getMath(desc, scratch);
+  chooseStrassen(desc, machine, isExact, support);
+  desc.math = support.math;
+  support.scratchBytes = abi::getScratchBytes(desc, scratch);
+  return support;
 }
 
 static LibrarySupport describeSupport(const ingot_conv_desc &desc,
-                                      StringRef entry,
-                                      const abi::ScratchMachine &machine) {
+                                      StringRef entry, const Machine &figures,
+                                      bool /*isExact*/) {
+  abi::ScratchMachine machine = getScratchMachine(figures);
   abi::ConvKind kind = entry == "ingot_conv" ? abi::ConvKind::Forward
                        : entry == "ingot_conv_input_grad"
                            ? abi::ConvKind::InputGrad
@@ -116,8 +157,9 @@ static LibrarySupport describeSupport(const ingot_conv_desc &desc,
 }
 
 static LibrarySupport describeSupport(const ingot_attention_desc &desc,
-                                      StringRef,
-                                      const abi::ScratchMachine &machine) {
+                                      StringRef, const Machine &figures,
+                                      bool /*isExact*/) {
+  abi::ScratchMachine machine = getScratchMachine(figures);
   return {"", abi::getScratchBytes(desc, machine), getMath(desc, machine)};
 }
 
@@ -127,11 +169,12 @@ LibrarySupport CpuTarget::getSupport(LibraryCall call, const Machine &machine) {
   if (isa<ConvStatisticsOp, ConvScaledFilterGradOp>(call.getOperation()))
     return {"convolutions on CPUs normalize nothing"};
   CallDescriptor descriptor = CallDescriptor::of(call);
+  auto module = call->getParentOfType<ModuleOp>();
+  bool isExact = module && module->hasAttr(kExactMathAttr);
   LibrarySupport support;
   descriptor.match<ingot_matmul_desc, ingot_conv_desc, ingot_attention_desc>(
       [&](const auto &desc) {
-        support =
-            describeSupport(desc, call.getEntry(), getScratchMachine(machine));
+        support = describeSupport(desc, call.getEntry(), machine, isExact);
       });
   // Other entry points work in place or in their buffers.
   return support;

@@ -24,6 +24,17 @@ const Kernels &ingot::runtime::gemm::getVectorKernels() {
   return kernels;
 }
 
+const Kernels &ingot::runtime::gemm::getStrassenKernels() {
+#ifdef __x86_64__
+  static const Kernels &kernels = VectorBuilds{
+      genericStrassenKernels, avx2StrassenKernels, avx512StrassenKernels}
+                                      .get();
+  return kernels;
+#else
+  return genericStrassenKernels;
+#endif
+}
+
 bool ingot::runtime::gemm::multipliesBf16() {
   static const bool does = getCpuLevel() >= CpuLevel::V4 &&
                            findMissingFeatures({"avx512bf16"}).empty();
@@ -39,7 +50,7 @@ const Kernels &chooseKernels(const Gemm &g) {
   if (g.a.type == INGOT_BF16 && g.b.type == INGOT_BF16 && multipliesBf16())
     return dotKernels;
 #endif
-  return getVectorKernels();
+  return g.byStrassen ? getStrassenKernels() : getVectorKernels();
 }
 
 //===----------------------------------------------------------------------===//

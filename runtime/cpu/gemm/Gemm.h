@@ -50,6 +50,9 @@ struct Gemm {
   /// operands of the same type and a CPU with these units. Otherwise vector
   /// units do.
   bool onTiles = false;
+  /// Whether vector units multiply by Strassen's algorithm
+  /// (gemm::getStrassenKernels), unless they multiply bf16 at once.
+  bool byStrassen = false;
 };
 
 /// Whether this CPU has tile units (AMX).

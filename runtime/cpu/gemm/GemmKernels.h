@@ -74,6 +74,12 @@ struct Kernels : abi::GemmBlocking {
 /// the CPU runs.
 const Kernels &getVectorKernels();
 
+/// The same with one level of Strassen's algorithm: seven products of halves of
+/// the operands for eight, whose rounding errors are about twice as large. An
+/// element's error depends on elements of neighbouring rows and columns, and
+/// what is not finite spreads to them.
+const Kernels &getStrassenKernels();
+
 /// Completes the kernels of a build.
 constexpr Kernels
 makeVectorKernels(const abi::GemmBlocking &blocking,
@@ -96,9 +102,10 @@ makeVectorKernels(const abi::GemmBlocking &blocking,
           /*end=*/nothing};
 }
 
-extern const Kernels genericKernels;
+extern const Kernels genericKernels, genericStrassenKernels;
 #ifdef __x86_64__
 extern const Kernels avx2Kernels, avx512Kernels;
+extern const Kernels avx2StrassenKernels, avx512StrassenKernels;
 /// For operands in bf16 on CPUs with AVX512-BF16, which add the products of two
 /// pairs of elements to a sum in f32 at once; numbers that are subnormal in f32
 /// count as zero.

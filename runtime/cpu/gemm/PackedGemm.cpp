@@ -73,6 +73,7 @@ Plan::Plan(const ingot_matmul_desc &d, bool onTiles)
            d.m * d.n,
            d.n} {
   gemm.onTiles = onTiles;
+  gemm.byStrassen = d.math == INGOT_MATH_STRASSEN;
   if (d.c_type != INGOT_F32) {
     gemm.roundedType = d.c_type;
     gemm.roundedRow = d.n;

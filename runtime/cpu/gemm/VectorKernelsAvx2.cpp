@@ -11,8 +11,13 @@
                              apply_to = function)
 #define INGOT_LANES 8
 #include "runtime/cpu/gemm/VectorGemv.h"
+#include "runtime/cpu/gemm/VectorStrassen.h"
 #pragma clang attribute pop
 
 const ingot::runtime::gemm::Kernels ingot::runtime::gemm::avx2Kernels =
     makeVectorKernels(kBlocking, packA, packB, multiplyTile, multiplyVector);
+const ingot::runtime::gemm::Kernels
+    ingot::runtime::gemm::avx2StrassenKernels =
+        makeVectorKernels(kStrassen, packStrassenA, packStrassenB,
+                          multiplyStrassen, multiplyVector);
 #endif

@@ -12,8 +12,13 @@
     apply_to = function)
 #define INGOT_LANES 16
 #include "runtime/cpu/gemm/VectorGemv.h"
+#include "runtime/cpu/gemm/VectorStrassen.h"
 #pragma clang attribute pop
 
 const ingot::runtime::gemm::Kernels ingot::runtime::gemm::avx512Kernels =
     makeVectorKernels(kBlocking, packA, packB, multiplyTile, multiplyVector);
+const ingot::runtime::gemm::Kernels
+    ingot::runtime::gemm::avx512StrassenKernels =
+        makeVectorKernels(kStrassen, packStrassenA, packStrassenB,
+                          multiplyStrassen, multiplyVector);
 #endif

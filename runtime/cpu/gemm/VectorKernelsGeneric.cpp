@@ -9,6 +9,11 @@
 
 #define INGOT_LANES 4
 #include "runtime/cpu/gemm/VectorGemv.h"
+#include "runtime/cpu/gemm/VectorStrassen.h"
 
 const ingot::runtime::gemm::Kernels ingot::runtime::gemm::genericKernels =
     makeVectorKernels(kBlocking, packA, packB, multiplyTile, multiplyVector);
+const ingot::runtime::gemm::Kernels
+    ingot::runtime::gemm::genericStrassenKernels =
+        makeVectorKernels(kStrassen, packStrassenA, packStrassenB,
+                          multiplyStrassen, multiplyVector);

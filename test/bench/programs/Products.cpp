@@ -10,7 +10,7 @@
 //
 //   cmake --build --preset release --target ingot-bench-products
 //   OMP_NUM_THREADS=2 build/release/bin/ingot-bench-products
-//       [ROUNDS [f32|bf16|f16|vectors]]
+//       [ROUNDS [f32|bf16|f16|vectors|strassen]]
 
 #include "dnnl.hpp"
 #include "runtime/core/Context.h"
@@ -67,7 +67,8 @@ memory::desc describe(int64_t rows, int64_t columns, int32_t type,
           transposed ? memory::dims{1, rows} : memory::dims{columns, 1}};
 }
 
-double compare(const Product &p, int32_t type, bool onTiles, int rounds,
+double compare(const Product &p, int32_t type, bool onTiles, ingot_math math,
+               int rounds,
                dnnl::engine &engine, dnnl::stream &stream) {
   // As trainers have them: activations are half precision again, gradients of
   // weights are not.
@@ -83,6 +84,7 @@ double compare(const Product &p, int32_t type, bool onTiles, int rounds,
   product.transpose_b = p.transposesB;
   product.a_type = product.b_type = type;
   product.c_type = resultType;
+  product.math = math;
   ingot_context context;
   std::function<void()> runOther;
   bool isDot = type == INGOT_BF16 && gemm::multipliesBf16();
@@ -138,13 +140,15 @@ int main(int argc, char **argv) {
   std::string_view name = argc > 2 ? argv[2] : "f32";
   int32_t type = name == "bf16"                       ? INGOT_BF16
                  : name == "f16"                      ? INGOT_F16
-                 : name == "f32" || name == "vectors" ? INGOT_F32
+                 : name == "f32" || name == "vectors" || name == "strassen"
+                     ? INGOT_F32
                                                       : -1;
-  bool onTiles = hasTileUnits() && name != "vectors";
+  bool onTiles = hasTileUnits() && name != "vectors" && name != "strassen";
+  ingot_math math = name == "strassen" ? INGOT_MATH_STRASSEN : INGOT_MATH_EXACT;
   if (rounds <= 0 || type < 0) {
     std::fprintf(stderr,
                  "error: %s\nhint: ingot-bench-products [ROUNDS "
-                 "[f32|bf16|f16|vectors]]\n",
+                 "[f32|bf16|f16|vectors|strassen]]\n",
                  rounds <= 0 ? "ROUNDS: not a positive number" : "not a type");
     return 2;
   }
@@ -167,7 +171,7 @@ int main(int argc, char **argv) {
                             Product{rows, in, out, false, false},
                             Product{out, in, rows, true, false}})
       worst = std::min(worst,
-                       compare(product, type, onTiles, rounds, engine, stream));
+                       compare(product, type, onTiles, math, rounds, engine, stream));
   std::printf("lowest ratio %.2f\n", worst);
   return 0;
 }

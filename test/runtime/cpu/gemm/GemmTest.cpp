@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Products of random sizes and layouts against sums in double, on vector units
-// and on tile units where there are some, and the promise that an element's
-// bits depend on its row and column alone.
+// Products of random sizes and layouts against sums in double, on vector units,
+// also by Strassen's algorithm, and on tile units where there are some, and the
+// promise that an element's bits depend on its row and column alone, which
+// Strassen's algorithm does not make.
 
 #include "runtime/cpu/gemm/Gemm.h"
 
@@ -24,9 +25,12 @@ extern "C" void omp_set_num_threads(int count);
 
 namespace {
 
+/// What multiplies.
+enum class Units { Vectors, Strassen, Tiles };
+
 struct Problem {
   Problem(std::mt19937 &random, int64_t batch, int64_t m, int64_t n, int64_t k,
-          bool transposesA, bool transposesB, bool onTiles = false)
+          bool transposesA, bool transposesB, Units units = Units::Vectors)
       : a(batch * m * k), b(batch * k * n), c(batch * m * n, NAN) {
     std::uniform_real_distribution<float> uniform(-1, 1);
     for (std::vector<float> *values : {&a, &b})
@@ -47,13 +51,20 @@ struct Problem {
             c.data(),
             m * n,
             n};
-    gemm.onTiles = onTiles;
+    setUnits(units);
+  }
+
+  void setUnits(Units units) {
+    gemm.onTiles = units == Units::Tiles;
+    gemm.byStrassen = units == Units::Strassen;
   }
 
   void run() {
     // What the compiler plans covers it.
     ingot_matmul_desc desc = {};
     desc.batch = gemm.batch, desc.m = gemm.m, desc.n = gemm.n, desc.k = gemm.k;
+    if (gemm.byStrassen)
+      desc.math = INGOT_MATH_STRASSEN;
     for (int64_t threads : {getThreadCount(), 64}) {
       ingot::abi::ScratchMachine machine = {threads};
       machine.tilesF32 = gemm.onTiles;
@@ -84,16 +95,19 @@ struct Problem {
   ingot::runtime::Gemm gemm;
 };
 
-/// By the units that multiply: true for tile units.
-class Gemm : public testing::TestWithParam<bool> {
+class Gemm : public testing::TestWithParam<Units> {
   void SetUp() override {
-    if (GetParam() && !hasTileUnits())
+    if (GetParam() == Units::Tiles && !hasTileUnits())
       GTEST_SKIP() << "this processor lacks tile units";
   }
 };
-INSTANTIATE_TEST_SUITE_P(, Gemm, testing::Bool(), [](const auto &info) {
-  return info.param ? "OnTiles" : "OnVectors";
-});
+INSTANTIATE_TEST_SUITE_P(
+    , Gemm, testing::Values(Units::Vectors, Units::Strassen, Units::Tiles),
+    [](const auto &info) {
+      return info.param == Units::Tiles      ? "OnTiles"
+             : info.param == Units::Strassen ? "ByStrassen"
+                                             : "OnVectors";
+    });
 
 TEST_P(Gemm, EqualsSumsInDouble) {
   std::mt19937 random(1);
@@ -158,6 +172,8 @@ TEST_P(Gemm, EpilogueFinishesEveryElementOnce) {
 }
 
 TEST_P(Gemm, BitsDependOnRowAndColumnAlone) {
+  if (GetParam() == Units::Strassen)
+    GTEST_SKIP() << "rows and columns share sums with others";
   std::mt19937 random(2);
   Problem whole(random, 1, 100, 700, 500, false, false, GetParam());
   whole.run();
@@ -292,6 +308,7 @@ TEST(GemmScratch, IsAsPlanned) {
     int32_t types[] = {INGOT_F32, INGOT_BF16, INGOT_F16};
     d.a_type = d.b_type = types[random() % 3];
     d.c_type = random() % 2 ? d.a_type : INGOT_F32;
+    d.math = random() % 2 ? INGOT_MATH_STRASSEN : INGOT_MATH_EXACT;
     ingot::abi::ScratchMachine machine;
     machine.threads = upTo(32);
 #ifdef __x86_64__
@@ -339,11 +356,49 @@ TEST(GemmAccuracy, TilesAreAsAccurateAsMultiplyAdds) {
           }
         Problem tiles = vectors;
         tiles.gemm.c = tiles.c.data();
-        tiles.gemm.onTiles = true;
+        tiles.setUnits(Units::Tiles);
         vectors.run();
         tiles.run();
         EXPECT_LE(getError(tiles), (isWide ? 2 : 1.05) * getError(vectors))
             << k << " " << isWide << isPositive;
+      }
+}
+
+// An operand's parts of one size lose about one bit more than sums of products.
+// Where a row is much larger than its neighbours, so are their errors.
+TEST(GemmAccuracy, StrassenLosesABit) {
+  std::mt19937 random(10);
+  for (int64_t k : {256, 1500}) {
+    Problem plain(random, 1, 100, 130, k, false, true), strassen = plain;
+    strassen.gemm.c = strassen.c.data();
+    strassen.setUnits(Units::Strassen);
+    plain.run();
+    strassen.run();
+    EXPECT_NE(plain.c, strassen.c);
+    EXPECT_LE(getError(strassen), 2.5 * getError(plain)) << k;
+  }
+}
+
+// Operands of 16 bits are widened before they are added to each other. One of
+// them, because a CPU may multiply two in bf16 otherwise.
+TEST(GemmAccuracy, StrassenWidens) {
+  std::mt19937 random(11);
+  for (int32_t type : {INGOT_BF16, INGOT_F16})
+    for (int layout = 0; layout < 4; ++layout)
+      for (bool isA : {false, true}) {
+        Problem wide(random, 1, 61, 150, isA ? 129 : 700, layout & 1,
+                     layout & 2, Units::Strassen);
+        std::vector<float> &values = isA ? wide.a : wide.b;
+        std::vector<uint16_t> halves(values.size());
+        auto count = static_cast<int64_t>(values.size());
+        roundFromF32(values.data(), halves.data(), type, count);
+        widenToF32(halves.data(), type, values.data(), count);
+        Problem half = wide;
+        (isA ? half.gemm.a : half.gemm.b) = {halves.data(), type};
+        half.gemm.c = half.c.data();
+        wide.run();
+        half.run();
+        EXPECT_EQ(half.c, wide.c) << type << " " << layout << " " << isA;
       }
 }
 
@@ -352,7 +407,7 @@ TEST(GemmAccuracy, TilesKeepExtremes) {
   if (!hasTileUnits())
     GTEST_SKIP() << "this processor lacks tile units";
   std::mt19937 random(6);
-  Problem problem(random, 1, 33, 33, 40, false, false, /*onTiles=*/true);
+  Problem problem(random, 1, 33, 33, 40, false, false, Units::Tiles);
   constexpr float largest = std::numeric_limits<float>::max();
   problem.a.assign(problem.a.size(), 0);
   problem.b.assign(problem.b.size(), 0);
