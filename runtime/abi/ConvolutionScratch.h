@@ -40,8 +40,8 @@ constexpr bool isPointwise(const ingot_conv_desc &desc) {
   return true;
 }
 
-/// The matmul of such a convolution, or of one of its gradients, with the
-/// operands of the entry point in their order.
+/// The matmul of such a convolution, or of one of its gradients, on vector
+/// units, with the operands of the entry point in their order.
 constexpr ingot_matmul_desc getPointwiseMatmul(const ingot_conv_desc &desc,
                                                ConvKind kind) {
   int64_t pixels = desc.batch;
@@ -60,7 +60,7 @@ constexpr ingot_matmul_desc getPointwiseMatmul(const ingot_conv_desc &desc,
   matmul.transpose_a = isFilterGrad;
   matmul.transpose_b = isForward;
   matmul.a_type = matmul.b_type = matmul.c_type = desc.type;
-  matmul.math = INGOT_MATH_EXACT;
+  matmul.math = desc.math == INGOT_MATH_STRASSEN ? desc.math : INGOT_MATH_EXACT;
   matmul.scratch_bytes = desc.scratch_bytes;
   return matmul;
 }

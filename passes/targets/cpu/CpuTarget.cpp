@@ -105,7 +105,7 @@ static void chooseStrassen(const ingot_matmul_desc &desc,
   // Seven products for eight, of whole tiles. Operands are read, and combined
   // with each other, while they are packed: so many bytes of each element pass
   // through the caches more. Sums of short products are soon added to c.
-  constexpr double packedBytes = 12, leastDepth = 128;
+  constexpr double packedBytes = 12, leastDepth = 256;
   abi::GemmBlocking blocking = abi::getStrassenBlocking(abi::kVectorBlocking);
   double m = desc.m, n = desc.n, k = desc.k;
   double padded = double(abi::alignTo(desc.m, blocking.tileRows)) *
@@ -139,21 +139,25 @@ static LibrarySupport describeSupport(ingot_matmul_desc desc, StringRef,
   return support;
 }
 
-static LibrarySupport describeSupport(const ingot_conv_desc &desc,
-                                      StringRef entry, const Machine &figures,
-                                      bool /*isExact*/) {
+static LibrarySupport describeSupport(ingot_conv_desc desc, StringRef entry,
+                                      const Machine &figures, bool isExact) {
   abi::ScratchMachine machine = getScratchMachine(figures);
   abi::ConvKind kind = entry == "ingot_conv" ? abi::ConvKind::Forward
                        : entry == "ingot_conv_input_grad"
                            ? abi::ConvKind::InputGrad
                            : abi::ConvKind::FilterGrad;
-  ingot_math math = getMath(desc, kind, machine);
-  bool isGemm = math != INGOT_MATH_EXACT;
-  return {"",
-          isGemm
-              ? abi::Im2colGemm(desc, kind, machine.threads).getScratchBytes()
-              : abi::getScratchBytes(desc, machine),
-          math};
+  LibrarySupport support;
+  support.math = getMath(desc, kind, machine);
+  if (support.math != INGOT_MATH_EXACT) {
+    support.scratchBytes =
+        abi::Im2colGemm(desc, kind, machine.threads).getScratchBytes();
+    return support;
+  }
+  if (abi::isPointwise(desc))
+    chooseStrassen(getPointwiseMatmul(desc, kind), figures, isExact, support);
+  desc.math = support.math;
+  support.scratchBytes = abi::getScratchBytes(desc, machine);
+  return support;
 }
 
 static LibrarySupport describeSupport(const ingot_attention_desc &desc,

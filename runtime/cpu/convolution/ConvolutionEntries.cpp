@@ -50,6 +50,7 @@ static void runWinograd(ingot_context *context, const ingot_conv_desc &desc,
 /// most of the work, where pixels fall into the same cache sets, and in bf16.
 static bool isFastPointwise(const ingot_matmul_desc &matmul, ConvKind kind) {
   return kind == ConvKind::FilterGrad || matmul.a_type != INGOT_F32 ||
+         matmul.math == INGOT_MATH_STRASSEN ||
          matmul.m <= 2 * std::min(matmul.n, matmul.k) ||
          matmul.k * int64_t(sizeof(float)) % ingot::abi::kDirectConflict == 0;
 }
@@ -147,7 +148,7 @@ static void run(ingot_context *context, const ingot_conv_desc *desc,
       return convolveByLoops(*desc, kind, static_cast<const double *>(first),
                              static_cast<const double *>(second),
                              static_cast<double *>(result));
-    if (desc->math != INGOT_MATH_EXACT && hasTileUnits())
+    if (desc->math == INGOT_MATH_TILES && hasTileUnits())
       return convolveIm2col(context, *desc, kind, first, second, result,
                             scratch);
     // On tile units, the vendor's library has tiles of pixels in 16 bits.

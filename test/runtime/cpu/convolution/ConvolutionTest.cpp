@@ -104,6 +104,12 @@ void check(ingot_dtype type, double tolerance, int count, Draw drawDesc,
   }
 }
 
+ingot_conv_desc drawStrassenDesc(Philox &random, ingot_dtype type) {
+  ingot_conv_desc d = drawPointwiseDesc(random, type);
+  d.math = INGOT_MATH_STRASSEN;
+  return d;
+}
+
 /// A convolution of an image classifier.
 struct Layer {
   int64_t size, in, out, kernel, stride, groups;
@@ -348,10 +354,11 @@ TEST(Convolution, ScratchIsAsPlanned) {
 
 TEST(Convolution, Pointwise) {
   check<float>(INGOT_F32, 1e-4, 30, drawPointwiseDesc);
+  check<float>(INGOT_F32, 1e-5, 30, drawStrassenDesc, Scale::Whole);
 }
 
 // The sums of both are in the same order: of the filter's gradient with many
-// channels, and of all with few pixels.
+// channels, and of all with few pixels or by Strassen's algorithm.
 TEST(Convolution, PointwiseIsAMatmul) {
   Philox random(9, 10);
   auto draw = [&](int64_t count) {
@@ -360,8 +367,12 @@ TEST(Convolution, PointwiseIsAMatmul) {
       value = static_cast<float>(random.normal());
     return values;
   };
-  for (int64_t pixels : {24, 2000}) {
+  using Case = std::pair<int64_t, ingot_math>;
+  for (auto [pixels, math] :
+       {Case(24, INGOT_MATH_EXACT), Case(2000, INGOT_MATH_EXACT),
+        Case(2000, INGOT_MATH_STRASSEN)}) {
     ingot_conv_desc d = drawPointwiseDesc(random, INGOT_F32);
+    d.math = math;
     d.spatial_rank = 1;
     d.batch = 1;
     d.in[0] = d.out[0] = pixels;
@@ -376,6 +387,7 @@ TEST(Convolution, PointwiseIsAMatmul) {
                             ingot_matmul_desc matmul) {
       std::vector<float> own(matmul.m * matmul.n, NAN), expected = own;
       matmul.batch = 1;
+      matmul.math = d.math;
       matmul.a_type = matmul.b_type = matmul.c_type = INGOT_F32;
       ingot_context context;
       entry(&context, &d, first.data(), second.data(), own.data(), nullptr);
@@ -389,7 +401,7 @@ TEST(Convolution, PointwiseIsAMatmul) {
     forward.n = inputGrad.k = filterGrad.m = d.out_channels;
     forward.k = inputGrad.n = filterGrad.n = d.in_channels;
     forward.transpose_b = filterGrad.transpose_a = 1;
-    if (pixels < d.out_channels) {
+    if (pixels < d.out_channels || math == INGOT_MATH_STRASSEN) {
       expectMatmul(ingot_conv, input, filter, forward);
       expectMatmul(ingot_conv_input_grad, grad, filter, inputGrad);
     }
