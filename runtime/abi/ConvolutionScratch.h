@@ -71,7 +71,7 @@ constexpr ingot_matmul_desc getPointwiseMatmul(const ingot_conv_desc &desc,
 constexpr bool isWinograd(const ingot_conv_desc &desc) {
   using Blocking = WinogradBlocking;
   constexpr int64_t lanes = Blocking::kLanes, tile = Blocking::kOut;
-  if (desc.type != INGOT_F32 || desc.spatial_rank != 2 || desc.groups != 1 ||
+  if (desc.type == INGOT_F64 || desc.spatial_rank != 2 || desc.groups != 1 ||
       !desc.channels_last || desc.filter_channels_last ||
       desc.in_channels % lanes != 0 || desc.out_channels % lanes != 0 ||
       desc.batch == 0)
@@ -355,56 +355,6 @@ struct DirectBlocking {
   int64_t parts = 1, chunk = 1, slots[2] = {1, 1};
 };
 
-constexpr int64_t getScratchBytes(const ingot_conv_desc &desc,
-                                  const ScratchMachine &machine);
-
-/// Whether a convolution in 16 bits is computed in f32, on operands that are
-/// widened first: by Winograd's algorithm.
-constexpr bool isWidened(const ingot_conv_desc &desc) {
-  ingot_conv_desc wide = desc;
-  wide.type = INGOT_F32;
-  return (desc.type == INGOT_BF16 || desc.type == INGOT_F16) &&
-         isWinograd(wide);
-}
-
-/// Such a convolution in f32, and the memory of its operands and its result.
-struct WidenedConv {
-  constexpr WidenedConv(const ingot_conv_desc &narrow, ConvKind kind,
-                        int64_t threads)
-      : desc(narrow) {
-    int64_t inputs = desc.batch * desc.in_channels;
-    int64_t outputs = desc.batch * desc.out_channels;
-    int64_t filters = desc.out_channels * (desc.in_channels / desc.groups);
-    for (int64_t i = 0; i < desc.spatial_rank; ++i) {
-      inputs *= desc.in[i];
-      outputs *= desc.out[i];
-      filters *= desc.kernel[i];
-    }
-    firstSize = kind == ConvKind::Forward ? inputs : outputs;
-    secondSize = kind == ConvKind::FilterGrad ? inputs : filters;
-    resultSize = kind == ConvKind::Forward     ? outputs
-                 : kind == ConvKind::InputGrad ? inputs
-                                               : filters;
-    constexpr int64_t line = INGOT_ALIGNMENT / 4;
-    first = alignTo(firstSize, line);
-    second = alignTo(secondSize, line);
-    result = alignTo(resultSize, line);
-    desc.type = INGOT_F32;
-    ScratchMachine machine;
-    machine.threads = threads;
-    desc.scratch_bytes = getScratchBytes(desc, machine);
-  }
-
-  constexpr int64_t getBytes() const {
-    return (first + second + result) * 4 + desc.scratch_bytes;
-  }
-
-  ingot_conv_desc desc;
-  /// Elements of the operands and of the result, also as they lie in memory.
-  int64_t firstSize = 0, secondSize = 0, resultSize = 0;
-  int64_t first = 0, second = 0, result = 0;
-};
-
 /// What a thread of the vendor's library needs whatever the convolution.
 inline constexpr int64_t kLibraryBytes = 1 << 15;
 
@@ -465,11 +415,6 @@ constexpr int64_t getScratchBytes(const ingot_conv_desc &desc,
     return std::max(getVendorBytes(desc, machine),
                     getScratchBytes(desc, vectors));
   }
-  if (isWidened(desc))
-    return std::max(
-        {WidenedConv(desc, ConvKind::Forward, machine.threads).getBytes(),
-         WidenedConv(desc, ConvKind::InputGrad, machine.threads).getBytes(),
-         WidenedConv(desc, ConvKind::FilterGrad, machine.threads).getBytes()});
   int64_t bytes = 0;
   for (ConvKind kind :
        {ConvKind::Forward, ConvKind::InputGrad, ConvKind::FilterGrad}) {

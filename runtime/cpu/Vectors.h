@@ -117,6 +117,36 @@ inline Vector widenF16(HalfWords halves) {
 #endif
 }
 
+/// Rounds to 16-bit numbers, to nearest even; NaN stays NaN.
+inline HalfWords narrowBf16(Vector v) {
+  Words bits = reinterpret_cast<Words &>(v);
+  Words rounded = bits + (bits >> 16 & 1u) + 0x7fffu;
+  Integers isNan = (bits & 0x7fffffffu) > 0x7f800000u;
+  return __builtin_convertvector((isNan ? bits | 0x400000u : rounded) >> 16,
+                                 HalfWords);
+}
+inline HalfWords narrowF16(Vector v) {
+#if INGOT_LANES > 4 || defined(__aarch64__)
+  using Halves __attribute__((vector_size(INGOT_LANES * 2), aligned(2))) =
+      _Float16;
+  Halves halves = __builtin_convertvector(v, Halves);
+  return reinterpret_cast<HalfWords &>(halves);
+#else
+  Words bits = reinterpret_cast<Words &>(v), magnitude = bits & 0x7fffffffu;
+  // Normal numbers: rebias, then round away the 13 low bits.
+  Words normal =
+      (magnitude - 0x38000000u + 0xfffu + (magnitude >> 13 & 1u)) >> 13;
+  // Subnormal ones: an addition aligns the digits and rounds them.
+  Vector shifted = reinterpret_cast<Vector &>(magnitude) + 0.5f;
+  Words subnormal = reinterpret_cast<Words &>(shifted) - 0x3f000000u;
+  Words infinity = Words{} + 0x7c00u, nan = Words{} + 0x7e00u;
+  Words result = magnitude < 0x38800000u ? subnormal : normal;
+  result = magnitude >= 0x47800000u ? infinity : result;
+  result = magnitude > 0x7f800000u ? nan : result;
+  return __builtin_convertvector(result | (bits >> 16 & 0x8000u), HalfWords);
+#endif
+}
+
 } // namespace
 } // namespace ingot::runtime::vectors
 

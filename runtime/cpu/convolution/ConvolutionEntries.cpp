@@ -12,13 +12,13 @@
 
 #include "runtime/core/Context.h"
 #include "runtime/core/DType.h"
-#include "runtime/cpu/HalfPrecision.h"
 #include "runtime/cpu/ThreadPool.h"
 #include "runtime/cpu/VendorLibrary.h"
 #include "runtime/cpu/convolution/Im2colConvolution.h"
 #include "runtime/cpu/convolution/ReferenceConvolution.h"
 #include "runtime/cpu/depthwise/Depthwise.h"
 #include "runtime/cpu/direct/DirectConvolution.h"
+#include "runtime/cpu/direct/Panels.h"
 #include "runtime/cpu/gemm/Gemm.h"
 #include "runtime/cpu/gemm/PackedGemm.h"
 #include "runtime/cpu/winograd/Winograd.h"
@@ -30,8 +30,8 @@ using namespace ingot::runtime;
 using ingot::abi::ConvKind;
 
 static void runWinograd(ingot_context *context, const ingot_conv_desc &desc,
-                        ConvKind kind, const float *first, const float *second,
-                        float *result, void *planned) {
+                        ConvKind kind, const void *first, const void *second,
+                        void *result, void *planned) {
   char *scratch =
       context->getScratch(getWinogradScratchBytes(desc, getThreadCount()),
                           planned, desc.scratch_bytes);
@@ -47,29 +47,25 @@ static void runWinograd(ingot_context *context, const ingot_conv_desc &desc,
 
 /// Whether a GEMM is faster than reading pixels where they are, as measured:
 /// for the gradient of filters, where there are so few pixels that filters are
-/// most of the work, where pixels fall into the same cache sets, and in bf16.
+/// most of the work, where pixels fall into the same cache sets, and in 16
+/// bits, unless pairs in bf16 are read there and results are no wider.
 static bool isFastPointwise(const ingot_matmul_desc &matmul, ConvKind kind) {
-  return kind == ConvKind::FilterGrad || matmul.a_type != INGOT_F32 ||
-         matmul.math == INGOT_MATH_STRASSEN ||
-         matmul.m <= 2 * std::min(matmul.n, matmul.k) ||
-         matmul.k * int64_t(sizeof(float)) % ingot::abi::kDirectConflict == 0;
+  bool isWide = matmul.a_type == INGOT_F32;
+  int64_t pixelBytes = matmul.k * (isWide ? 4 : 2);
+  if (kind == ConvKind::FilterGrad || matmul.math == INGOT_MATH_STRASSEN ||
+      matmul.m <= 2 * std::min(matmul.n, matmul.k) ||
+      pixelBytes % ingot::abi::kDirectConflict == 0)
+    return true;
+  return !isWide && (matmul.n > matmul.k || matmul.k % 2 != 0 ||
+                     !direct::multipliesPairs(matmul.a_type, matmul.n));
 }
-
-/// Runs a convolution in f32 on widened operands, and rounds the result.
-static void runWidened(ingot_context *context, const ingot_conv_desc &desc,
-                       ConvKind kind, const void *first, const void *second,
-                       void *result, void *planned);
 
 /// Runs a convolution that has elements, but not on tile units.
 static void runOnVectors(ingot_context *context, const ingot_conv_desc &desc,
                          ConvKind kind, const void *first, const void *second,
                          void *result, void *scratch) {
-  if (ingot::abi::isWidened(desc))
-    return runWidened(context, desc, kind, first, second, result, scratch);
   if (ingot::abi::isWinograd(desc))
-    return runWinograd(context, desc, kind, static_cast<const float *>(first),
-                       static_cast<const float *>(second),
-                       static_cast<float *>(result), scratch);
+    return runWinograd(context, desc, kind, first, second, result, scratch);
   if (ingot::abi::isDepthwise(desc)) {
     ingot::abi::DepthwiseBlocking blocking(desc, kind, getThreadCount());
     return convolveDepthwise(
@@ -86,36 +82,6 @@ static void runOnVectors(ingot_context *context, const ingot_conv_desc &desc,
       ingot::abi::DirectBlocking(desc, kind, getThreadCount()).getBytes();
   convolveDirect(desc, kind, first, second, result,
                  context->getScratch(bytes, scratch, desc.scratch_bytes));
-}
-
-static void runWidened(ingot_context *context, const ingot_conv_desc &desc,
-                       ConvKind kind, const void *first, const void *second,
-                       void *result, void *planned) {
-  ingot::abi::WidenedConv wide(desc, kind, getThreadCount());
-  char *scratch =
-      context->getScratch(wide.getBytes(), planned, desc.scratch_bytes);
-  auto *operands = reinterpret_cast<float *>(scratch);
-  float *other = operands + wide.first, *sums = other + wide.second;
-  auto inParallel = [](int64_t count, auto convert) {
-    constexpr int64_t grain = 1 << 14;
-    parallelFor(count, grain, [&](int64_t begin, int64_t end) {
-      convert(begin, end - begin);
-    });
-  };
-  auto widen = [&](const void *from, float *to, int64_t count) {
-    inParallel(count, [&](int64_t begin, int64_t size) {
-      widenToF32(static_cast<const uint16_t *>(from) + begin, desc.type,
-                 to + begin, size);
-    });
-  };
-  widen(first, operands, wide.firstSize);
-  widen(second, other, wide.secondSize);
-  ingot_conv_desc f32 = wide.desc;
-  runOnVectors(context, f32, kind, operands, other, sums, sums + wide.result);
-  inParallel(wide.resultSize, [&](int64_t begin, int64_t size) {
-    roundFromF32(sums + begin, static_cast<uint16_t *>(result) + begin,
-                 desc.type, size);
-  });
 }
 
 /// Whether there is nothing to multiply; the result is then zero, or empty.

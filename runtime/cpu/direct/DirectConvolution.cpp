@@ -36,8 +36,10 @@ struct FilterStrides {
 /// One phase of the product.
 class Product {
 public:
+  /// Elements of `from` are pairs of channels in bf16 if `ofPairs`.
   Product(const ingot_conv_desc &desc, const DirectBlocking &blocking,
-          const Images &from, const Images &to, const Phase (&phases)[3]);
+          const Images &from, bool ofPairs, const Images &to,
+          const Phase (&phases)[3]);
 
   void run(ConvKind kind, const char *filter, char *scratch);
 
@@ -69,6 +71,7 @@ private:
   const ingot_conv_desc &desc;
   const DirectBlocking &blocking;
   const Images &from, &to;
+  bool ofPairs;
   const Phase (&phases)[3];
   RowReader reader;
   /// Of a group: elements that are summed for each tap, and results.
@@ -84,12 +87,14 @@ private:
 };
 
 Product::Product(const ingot_conv_desc &desc, const DirectBlocking &blocking,
-                 const Images &from, const Images &to, const Phase (&phases)[3])
-    : desc(desc), blocking(blocking), from(from), to(to), phases(phases),
+                 const Images &from, bool ofPairs, const Images &to,
+                 const Phase (&phases)[3])
+    : desc(desc), blocking(blocking), from(from), to(to), ofPairs(ofPairs),
+      phases(phases),
       reader(from, phases[2].getLow(), phases[2].getHigh(), phases[2].step,
              from.channels, ingot::abi::kDirectConflict),
       depth(from.channels / desc.groups), columns(to.channels / desc.groups),
-      panels(desc.groups, columns, phases[2].count) {
+      panels(desc.groups, columns, phases[2].count, ofPairs) {
   const auto &inner = phases[2].taps;
   taps = phases[0].taps.size() * phases[1].taps.size() * inner.size();
   // Pixels of neighbouring taps are one row of elements.
@@ -139,7 +144,7 @@ void Product::pack(const Element *filter, const FilterStrides &strides,
       filter + panel.group * strides.group + panel.column * strides.column;
   int64_t tapSize = depth * panel.width;
   for (int64_t row = 0; row < depth; ++row) {
-    const Element *at = first + row * strides.row;
+    const Element *at = first + (ofPairs ? 2 : 1) * row * strides.row;
     float *line = to + row * panel.width;
     for (int64_t tap = 0; tap < taps; ++tap) {
       const Element *element = at + offsets[tap];
@@ -148,10 +153,14 @@ void Product::pack(const Element *filter, const FilterStrides &strides,
         for (int64_t j = 0; j < stored; ++j)
           target[j] = element[j * strides.column];
       } else {
-        uint16_t halves[64];
-        for (int64_t j = 0; j < stored; ++j)
-          halves[j] = element[j * strides.column];
-        widenToF32(halves, desc.type, target, stored);
+        uint16_t halves[2][64];
+        for (int64_t i = 0; i < (ofPairs ? 2 : 1); ++i)
+          for (int64_t j = 0; j < stored; ++j)
+            halves[i][j] = element[i * strides.row + j * strides.column];
+        if (ofPairs)
+          pairElements(halves[0], halves[1], target, stored);
+        else
+          widenToF32(halves[0], desc.type, target, stored);
       }
       std::fill(target + stored, target + panel.width, 0.0f);
     }
@@ -359,9 +368,15 @@ void ingot::runtime::convolveDirect(const ingot_conv_desc &desc, ConvKind kind,
                     isLast,
                     desc.out_channels,
                     axes.out};
+  Images from = isForward ? inputs : outputs, to = isForward ? outputs : inputs;
+  bool ofPairs = isLast && from.channels / desc.groups % 2 == 0 &&
+                 multipliesPairs(desc.type, to.channels / desc.groups);
+  if (ofPairs) {
+    from.type = INGOT_F32;
+    from.channels /= 2;
+  }
   forEachPhase(axes, kind, [&](const Phase(&phases)[3]) {
-    Product(desc, blocking, isForward ? inputs : outputs,
-            isForward ? outputs : inputs, phases)
+    Product(desc, blocking, from, ofPairs, to, phases)
         .run(kind, static_cast<const char *>(second), scratch);
   });
 }

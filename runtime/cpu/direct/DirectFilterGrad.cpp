@@ -65,6 +65,10 @@ private:
   const Axes &axes;
   const DirectBlocking &blocking;
   const Images &grads;
+  /// Whether pairs of pixels are multiplied, and how many of them, or of
+  /// pixels, a row of the output has.
+  bool ofPairs;
+  int64_t rowLength;
   RowReader reader;
   int64_t inputs, outputs;
   PanelList panels;
@@ -76,13 +80,17 @@ FilterGrad::FilterGrad(const ingot_conv_desc &desc, const Axes &axes,
                        const DirectBlocking &blocking, const Images &input,
                        const Images &grads)
     : desc(desc), axes(axes), blocking(blocking), grads(grads),
-      reader(input, -axes.pad[2],
-             (axes.out[2] - 1) * axes.stride[2] - axes.pad[2] +
-                 (axes.kernel[2] - 1) * axes.dilation[2] + 1,
-             axes.stride[2], input.channels / desc.groups,
-             ingot::abi::kDirectGradConflict),
+      ofPairs(desc.channels_last &&
+              multipliesPairs(desc.type, grads.channels / desc.groups)),
+      rowLength(ofPairs ? divideCeil(axes.out[2], 2) : axes.out[2]),
+      reader((ofPairs ? RowReader::ofPairs : RowReader::ofPixels)(
+          input, -axes.pad[2],
+          (axes.out[2] - 1) * axes.stride[2] - axes.pad[2] +
+              (axes.kernel[2] - 1) * axes.dilation[2] + 1,
+          axes.stride[2], input.channels / desc.groups,
+          ingot::abi::kDirectGradConflict)),
       inputs(input.channels / desc.groups),
-      outputs(grads.channels / desc.groups), panels(1, outputs, kRows),
+      outputs(grads.channels / desc.groups), panels(1, outputs, kRows, ofPairs),
       width(panels.getColumns()), tapRowSize(axes.kernel[2] * inputs * width) {
   if (reader.getRowSize() * blocking.slots[0] * blocking.slots[1] >
           blocking.rows ||
@@ -102,19 +110,21 @@ FilterGrad::Room FilterGrad::getRoom(char *scratch, int64_t thread) const {
 void FilterGrad::packGrads(int64_t image, int64_t depth, int64_t height,
                            int64_t group, int64_t first, int64_t last,
                            int64_t row, float *to) const {
-  int64_t columns = axes.out[2];
   for (int64_t i = first; i < last; ++i) {
     const Panel &panel = panels[i];
     int64_t channel = group * outputs + panel.column;
     int64_t stored = std::min(panel.width, outputs - panel.column);
     float *pixels =
-        to + (panel.offset - panels[first].offset) * columns * blocking.chunk +
-        row * columns * panel.width;
-    copyPixels(grads,
-               grads.getRow(image, depth, height) +
-                   channel * grads.getChannelStride(),
-               columns, stored, pixels, panel.width);
-    for (int64_t x = 0; stored < panel.width && x < columns; ++x)
+        to +
+        (panel.offset - panels[first].offset) * rowLength * blocking.chunk +
+        row * rowLength * panel.width;
+    int64_t from =
+        grads.getRow(image, depth, height) + channel * grads.getChannelStride();
+    if (ofPairs)
+      pairPixels(grads, from, axes.out[2], stored, pixels, panel.width);
+    else
+      copyPixels(grads, from, axes.out[2], stored, pixels, panel.width);
+    for (int64_t x = 0; stored < panel.width && x < rowLength; ++x)
       std::fill(pixels + x * panel.width + stored,
                 pixels + (x + 1) * panel.width, 0.0f);
   }
@@ -125,7 +135,7 @@ void FilterGrad::multiplyTapRow(int64_t image, int64_t depth, int64_t height,
                                 int64_t first, int64_t last, const Room &room,
                                 float *sums) const {
   const Kernels &kernels = panels.getKernels();
-  int64_t pixel = reader.getPixelStride(), columns = axes.out[2];
+  int64_t pixel = reader.getPixelStride(), columns = rowLength;
   // Pixels of neighbouring taps are one row of elements.
   bool isContiguous = pixel == inputs && axes.dilation[2] == 1;
   int64_t runs = isContiguous ? 1 : axes.kernel[2];
@@ -135,7 +145,7 @@ void FilterGrad::multiplyTapRow(int64_t image, int64_t depth, int64_t height,
   Tile tile = {};
   tile.a = rows;
   tile.b = packed;
-  tile.aStep = axes.stride[2] * pixel;
+  tile.aStep = (ofPairs ? 2 : 1) * axes.stride[2] * pixel;
   tile.cStep = width;
   tile.adds = true;
   int64_t z = depth * axes.stride[0] +

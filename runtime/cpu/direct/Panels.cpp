@@ -2,25 +2,40 @@
 
 #include "runtime/cpu/direct/Panels.h"
 
+#include "runtime/abi/Abi.h"
 #include "runtime/core/machine/Features.h"
+#include "runtime/cpu/gemm/GemmKernels.h"
 
 using namespace ingot::runtime;
 using namespace ingot::runtime::direct;
 
 /// The kernels for panels of `columns`: half a vector of AVX-512 is one of
 /// AVX2, of which as many are multiplied at a time.
-static const Kernels &chooseKernels(int64_t columns) {
+static const Kernels &chooseKernels(int64_t columns, bool ofPairs) {
   static const Kernels &widest = INGOT_CHOOSE_KERNELS();
 #ifdef __x86_64__
+  if (ofPairs)
+    return dotKernels;
   if (columns <= avx2Kernels.lanes && &widest == &avx512Kernels)
     return avx2Kernels;
 #endif
-  (void)columns;
+  (void)columns, (void)ofPairs;
   return widest;
 }
 
-PanelList::PanelList(int64_t groups, int64_t columns, int64_t rows)
-    : kernels(chooseKernels(columns)) {
+bool ingot::runtime::direct::multipliesPairs(int32_t type, int64_t columns) {
+#ifdef __x86_64__
+  return type == INGOT_BF16 && columns > avx2Kernels.lanes &&
+         gemm::multipliesBf16();
+#else
+  (void)type, (void)columns;
+  return false;
+#endif
+}
+
+PanelList::PanelList(int64_t groups, int64_t columns, int64_t rows,
+                     bool ofPairs)
+    : kernels(chooseKernels(columns, ofPairs)) {
   int64_t lanes = kernels.lanes, offset = 0;
   // Few rows leave registers for more vectors.
   bool isNarrow = rows <= kernels.mostRows[4];

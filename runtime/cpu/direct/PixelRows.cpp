@@ -53,6 +53,25 @@ RowReader::RowReader(const Images &images, int64_t low, int64_t high,
                         : channels + (conflicts(channels) ? padding : 0);
 }
 
+RowReader RowReader::ofPairs(const Images &images, int64_t low, int64_t high,
+                             int64_t step, int64_t channels, int64_t conflict) {
+  RowReader reader(images, low, high, 2 * step, channels, conflict,
+                   /*canBeInPlace=*/false);
+  reader.pairStep = step;
+  return reader;
+}
+
+void ingot::runtime::direct::pairElements(const uint16_t *__restrict first,
+                                          const uint16_t *__restrict second,
+                                          float *to, int64_t count) {
+  auto *pairs = reinterpret_cast<char *>(to);
+  for (int64_t i = 0; i < count; ++i) {
+    uint32_t pair =
+        (first ? first[i] : 0) | (second ? uint32_t(second[i]) << 16 : 0);
+    std::memcpy(pairs + i * sizeof(pair), &pair, sizeof(pair));
+  }
+}
+
 void ingot::runtime::direct::copyElements(const Images &images, int64_t first,
                                           float *to, int64_t count) {
   if (images.type == INGOT_F32)
@@ -83,9 +102,30 @@ void ingot::runtime::direct::copyPixels(const Images &images, int64_t first,
     }
 }
 
+void ingot::runtime::direct::pairPixels(const Images &images, int64_t first,
+                                        int64_t count, int64_t channels,
+                                        float *to, int64_t stride) {
+  const auto *pixels = reinterpret_cast<const uint16_t *>(images.data) + first;
+  for (int64_t x = 0; x < count; x += 2, to += stride) {
+    const uint16_t *pixel = pixels + x * images.channels;
+    pairElements(pixel, x + 1 < count ? pixel + images.channels : nullptr, to,
+                 channels);
+  }
+}
+
 void RowReader::fill(int64_t first, float *to) const {
   int64_t begin = std::clamp<int64_t>(0, low, high);
   int64_t end = std::clamp(images.extents[2], begin, high);
+  if (pairStep != 0) {
+    const auto *row = reinterpret_cast<const uint16_t *>(images.data) + first;
+    auto pixel = [&](int64_t x) {
+      return x >= begin && x < end ? row + x * images.channels : nullptr;
+    };
+    for (int64_t x = low; x < high; ++x)
+      pairElements(pixel(x), pixel(x + pairStep), to + (x - low) * pixelStride,
+                   channels);
+    return;
+  }
   std::fill_n(to, (begin - low) * pixelStride, 0.0f);
   std::fill_n(to + (end - low) * pixelStride, (high - end) * pixelStride, 0.0f);
   copyPixels(images, first + begin * images.getColumnStride(), end - begin,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// Rows of images as direct convolution reads and writes them: in f32, with
-// channels last, and with zeros around them.
+// Rows of images as direct convolution reads and writes them: in f32, or in
+// pairs of bf16, with channels last, and with zeros around them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -56,6 +56,14 @@ public:
   /// they can be, as far as the caller knows.
   RowReader(const Images &images, int64_t low, int64_t high, int64_t step,
             int64_t channels, int64_t conflict, bool canBeInPlace = true);
+  static RowReader ofPixels(const Images &images, int64_t low, int64_t high,
+                            int64_t step, int64_t channels, int64_t conflict) {
+    return {images, low, high, step, channels, conflict};
+  }
+  /// Reads pairs of pixels in bf16, channels last, that are `step` columns
+  /// apart: each one that is read with the one after it, or with zeros.
+  static RowReader ofPairs(const Images &images, int64_t low, int64_t high,
+                           int64_t step, int64_t channels, int64_t conflict);
 
   int64_t getPixelStride() const { return pixelStride; }
   int64_t getRowSize() const {
@@ -76,7 +84,13 @@ private:
   int64_t low, high, channels;
   bool inPlace;
   int64_t pixelStride;
+  /// The distance of the pixels of a pair; zero where pixels are alone.
+  int64_t pairStep = 0;
 };
+
+/// Writes `count` pairs of elements in bf16; a null pointer stands for zeros.
+void pairElements(const uint16_t *first, const uint16_t *second, float *to,
+                  int64_t count);
 
 /// Copies elements of images as f32, from number `first` on.
 void copyElements(const Images &images, int64_t first, float *to,
@@ -85,6 +99,11 @@ void copyElements(const Images &images, int64_t first, float *to,
 /// Copies `channels` channels of `count` pixels, from the element number
 /// `first` on: pixels are `stride` apart in `to`.
 void copyPixels(const Images &images, int64_t first, int64_t count,
+                int64_t channels, float *to, int64_t stride);
+
+/// Copies pairs of neighbouring ones of `count` pixels in bf16, channels last,
+/// in the same way.
+void pairPixels(const Images &images, int64_t first, int64_t count,
                 int64_t channels, float *to, int64_t stride);
 
 /// Writes `count` pixels, `step` apart from `first` on, of a row: the channels

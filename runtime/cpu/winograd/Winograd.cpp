@@ -21,18 +21,22 @@ const Kernels &getKernels() {
   return kernels;
 }
 
+Elements getElements(const void *data, const ingot_conv_desc &desc) {
+  return {static_cast<char *>(const_cast<void *>(data)), desc.type};
+}
+
 /// An image [batch, height, width, channels], divided into tiles whose outputs
 /// do not overlap.
 struct Image {
   int64_t height, width, channels;
 
   /// The tile of `size` pixels whose first is (y, x), which may lie outside.
-  Tile getTile(const float *data, int64_t image, int64_t y, int64_t x,
+  Tile getTile(Elements data, int64_t image, int64_t y, int64_t x,
                int64_t size) const {
     Tile tile;
     tile.rowStride = width * channels;
     tile.columnStride = channels;
-    tile.data = data + ((image * height + y) * width + x) * channels;
+    tile.first = data + ((image * height + y) * width + x) * channels;
     tile.firstRow = std::max<int64_t>(0, -y);
     tile.lastRow = std::min(size, height - y);
     tile.firstColumn = std::max<int64_t>(0, -x);
@@ -81,11 +85,11 @@ struct Problem {
     tiles = batch * tileRows * tileColumns;
   }
 
-  Tile getIn(const float *data, int64_t tile) const {
+  Tile getIn(Elements data, int64_t tile) const {
     return in.getTile(data, image(tile), y(tile) - padTop, x(tile) - padLeft,
                       kIn);
   }
-  Tile getOut(const float *data, int64_t tile) const {
+  Tile getOut(Elements data, int64_t tile) const {
     return out.getTile(data, image(tile), y(tile), x(tile), kOut);
   }
 
@@ -107,7 +111,7 @@ int64_t countSplits(const Blocking &b) {
   return tasks / std::gcd(tasks, b.panels);
 }
 
-void transformFilters(const Problem &p, const float *filter, int64_t panel,
+void transformFilters(const Problem &p, Elements filter, int64_t panel,
                       float *to) {
   for (int64_t half = 0; half < kColumns; half += kLanes) {
     int64_t o = panel * kColumns + half;
@@ -115,14 +119,14 @@ void transformFilters(const Problem &p, const float *filter, int64_t panel,
       return;
     for (int64_t c = 0; c < p.in.channels; ++c)
       getKernels().transformFilter(
-          filter + o * p.filterOut + c * p.filterIn, p.filterOut, p.flipped,
+          filter + (o * p.filterOut + c * p.filterIn), p.filterOut, p.flipped,
           to + c * kColumns + half, p.in.channels * kColumns);
   }
 }
 
 /// Computes the forward pass, or the gradient of the input.
-void convolve(const Problem &p, const float *input, const float *filter,
-              float *output, char *base) {
+void convolve(const Problem &p, Elements input, Elements filter,
+              Elements output, char *base) {
   Blocking b = getBlocking(p);
   int64_t splits = countSplits(b);
   auto *inTiles = reinterpret_cast<float *>(base);
@@ -143,7 +147,7 @@ void convolve(const Problem &p, const float *input, const float *filter,
             inTiles + t / kRows * kRows * p.in.channels + t % kRows * kLanes;
         for (int64_t c = 0; c < p.in.channels; c += kLanes) {
           getKernels().transformInput(tile, to, b.inPoint);
-          tile.data += kLanes;
+          tile.first = tile.first + kLanes;
           to += kRows * kLanes;
         }
       }
@@ -169,13 +173,13 @@ void convolve(const Problem &p, const float *input, const float *filter,
                     products + point * b.outPoint + t * kColumns);
             for (int64_t t = from; t < to; ++t) {
               Tile tile = p.getOut(output, first + t);
-              tile.data += panel * kColumns;
+              tile.first = tile.first + panel * kColumns;
               int64_t channels =
                   std::min(kColumns, p.out.channels - panel * kColumns);
               for (int64_t c = 0; c < channels; c += kLanes) {
                 getKernels().transformOutput(products + t * kColumns + c,
                                              b.outPoint, tile);
-                tile.data += kLanes;
+                tile.first = tile.first + kLanes;
               }
             }
           }
@@ -196,24 +200,28 @@ size_t ingot::runtime::getWinogradScratchBytes(const ingot_conv_desc &d,
 }
 
 void ingot::runtime::convolveWinograd(const ingot_conv_desc &desc,
-                                      const float *input, const float *filter,
-                                      float *output, char *scratch) {
-  convolve(Problem::forward(desc), input, filter, output, scratch);
+                                      const void *input, const void *filter,
+                                      void *output, char *scratch) {
+  convolve(Problem::forward(desc), getElements(input, desc),
+           getElements(filter, desc), getElements(output, desc), scratch);
 }
 
 void ingot::runtime::convolveInputGradWinograd(const ingot_conv_desc &desc,
-                                               const float *outputGrad,
-                                               const float *filter,
-                                               float *inputGrad,
-                                               char *scratch) {
-  convolve(Problem::inputGrad(desc), outputGrad, filter, inputGrad, scratch);
+                                               const void *outputGrad,
+                                               const void *filter,
+                                               void *inputGrad, char *scratch) {
+  convolve(Problem::inputGrad(desc), getElements(outputGrad, desc),
+           getElements(filter, desc), getElements(inputGrad, desc), scratch);
 }
 
 void ingot::runtime::convolveFilterGradWinograd(const ingot_conv_desc &desc,
-                                                const float *outputGrad,
-                                                const float *input,
-                                                float *filterGrad, char *base) {
+                                                const void *outputGrad,
+                                                const void *input,
+                                                void *filterGrad, char *base) {
   Problem p = Problem::forward(desc);
+  Elements inputs = getElements(input, desc);
+  Elements grads = getElements(outputGrad, desc);
+  Elements results = getElements(filterGrad, desc);
   Blocking b = getBlocking(p);
   int64_t splits = countSplits(b);
   auto *inTiles = reinterpret_cast<float *>(base);
@@ -224,20 +232,20 @@ void ingot::runtime::convolveFilterGradWinograd(const ingot_conv_desc &desc,
     bool isLast = first + count == p.tiles;
     parallelFor(count, 1, [&](int64_t begin, int64_t end) {
       for (int64_t t = begin; t < end; ++t) {
-        Tile tile = p.getIn(input, first + t);
+        Tile tile = p.getIn(inputs, first + t);
         for (int64_t c = 0; c < p.in.channels; c += kLanes) {
           getKernels().transformInput(tile, inTiles + t * p.in.channels + c,
                                       b.inPoint);
-          tile.data += kLanes;
+          tile.first = tile.first + kLanes;
         }
-        tile = p.getOut(outputGrad, first + t);
+        tile = p.getOut(grads, first + t);
         for (int64_t o = 0; o < p.out.channels; o += kLanes) {
           getKernels().transformOutputGrad(
               tile,
               outTiles + o / kColumns * kPoints * b.outPoint + t * kColumns +
                   o % kColumns,
               b.outPoint);
-          tile.data += kLanes;
+          tile.first = tile.first + kLanes;
         }
       }
     });
@@ -271,7 +279,7 @@ void ingot::runtime::convolveFilterGradWinograd(const ingot_conv_desc &desc,
               for (int64_t c = from; c < to; ++c)
                 getKernels().transformFilterGrad(
                     filters + c * kColumns + half, p.in.channels * kColumns,
-                    filterGrad + o * p.filterOut + c * p.filterIn, p.filterOut);
+                    results + (o * p.filterOut + c * p.filterIn), p.filterOut);
             }
           }
         });

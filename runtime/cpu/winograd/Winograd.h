@@ -3,8 +3,9 @@
 //
 // 3 x 3 convolutions with a quarter of the multiplications: Winograd's minimal
 // filtering, as used by Lavin and Gray ("Fast Algorithms for Convolutional
-// Neural Networks", 2016), for the forward pass and both gradients, in f32,
-// with channels last.
+// Neural Networks", 2016), for the forward pass and both gradients, with
+// channels last. 16-bit operands are widened as they are transformed, and
+// results are rounded.
 //
 // The order in which a sum is accumulated depends on sizes only, not on
 // threads.
@@ -23,14 +24,14 @@ namespace ingot::runtime {
 // Each function computes a convolution that abi::isWinograd describes, or one
 // of its gradients, on the thread pool, and works in `scratch`, which has
 // getWinogradScratchBytes.
-void convolveWinograd(const ingot_conv_desc &desc, const float *input,
-                      const float *filter, float *output, char *scratch);
+void convolveWinograd(const ingot_conv_desc &desc, const void *input,
+                      const void *filter, void *output, char *scratch);
 void convolveInputGradWinograd(const ingot_conv_desc &desc,
-                               const float *outputGrad, const float *filter,
-                               float *inputGrad, char *scratch);
+                               const void *outputGrad, const void *filter,
+                               void *inputGrad, char *scratch);
 void convolveFilterGradWinograd(const ingot_conv_desc &desc,
-                                const float *outputGrad, const float *input,
-                                float *filterGrad, char *scratch);
+                                const void *outputGrad, const void *input,
+                                void *filterGrad, char *scratch);
 
 /// The most bytes of scratch memory that any of the three needs on `threads`.
 size_t getWinogradScratchBytes(const ingot_conv_desc &desc, int64_t threads);

@@ -15,6 +15,7 @@
 #ifndef INGOT_RUNTIME_CPU_WINOGRAD_WINOGRADKERNELS_H
 #define INGOT_RUNTIME_CPU_WINOGRAD_WINOGRADKERNELS_H
 
+#include "runtime/abi/Abi.h"
 #include "runtime/abi/Blocking.h"
 
 namespace ingot::runtime::winograd {
@@ -25,11 +26,21 @@ inline constexpr int64_t kPoints = Blocking::kPoints, kIn = Blocking::kIn,
                          kLanes = Blocking::kLanes,
                          kColumns = Blocking::kColumns, kRows = Blocking::kRows;
 
+/// Elements in memory, in f32 or 16 bits.
+struct Elements {
+  char *data;
+  int32_t type;
+
+  Elements operator+(int64_t count) const {
+    return {data + count * (type == INGOT_F32 ? 4 : 2), type};
+  }
+};
+
 /// A tile of an image whose channels are contiguous. The pixels in rows
 /// [firstRow, lastRow) and columns [firstColumn, lastColumn) of the tile exist;
-/// `data` is the address that its first pixel would have.
+/// `first` is where its first pixel would be.
 struct Tile {
-  const float *data;
+  Elements first;
   int64_t rowStride, columnStride;
   int64_t firstRow, lastRow, firstColumn, lastColumn;
 };
@@ -46,11 +57,11 @@ struct Kernels {
   void (*transformOutput)(const float *from, int64_t stride, const Tile &tile);
   /// Transforms 16 filters of one input channel, which are `filterStride`
   /// apart, rotated by 180 degrees if `flipped`.
-  void (*transformFilter)(const float *filter, int64_t filterStride,
-                          bool flipped, float *to, int64_t stride);
+  void (*transformFilter)(Elements filter, int64_t filterStride, bool flipped,
+                          float *to, int64_t stride);
   /// Transforms back the gradient of 16 filters of one input channel.
-  void (*transformFilterGrad)(const float *from, int64_t stride, float *filter,
-                              int64_t filterStride);
+  void (*transformFilterGrad)(const float *from, int64_t stride,
+                              Elements filter, int64_t filterStride);
   /// Computes c = a x b for up to kRows rows and one panel of columns. `a` has
   /// channels in blocks of kLanes: element (row, k) is a[k / 16][row][k % 16].
   /// b is [k][32], and rows of c are kColumns apart. Rows are written in groups

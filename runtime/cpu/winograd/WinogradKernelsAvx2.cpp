@@ -13,7 +13,5 @@
 #pragma clang attribute pop
 
 const ingot::runtime::winograd::Kernels ingot::runtime::winograd::avx2Kernels =
-    {transformInput,    transformOutputGrad, transformOutput,
-     transformFilter,   transformFilterGrad, multiply,
-     multiplyTransposed};
+    kKernels;
 #endif

@@ -14,8 +14,5 @@
 #pragma clang attribute pop
 
 const ingot::runtime::winograd::Kernels
-    ingot::runtime::winograd::avx512Kernels = {
-        transformInput,    transformOutputGrad, transformOutput,
-        transformFilter,   transformFilterGrad, multiply,
-        multiplyTransposed};
+    ingot::runtime::winograd::avx512Kernels = kKernels;
 #endif

@@ -10,7 +10,4 @@
 #include "runtime/cpu/winograd/WinogradVectors.h"
 
 const ingot::runtime::winograd::Kernels
-    ingot::runtime::winograd::genericKernels = {
-        transformInput,    transformOutputGrad, transformOutput,
-        transformFilter,   transformFilterGrad, multiply,
-        multiplyTransposed};
+    ingot::runtime::winograd::genericKernels = kKernels;

@@ -127,26 +127,88 @@ WINOGRAD_INLINE void transform(const Vector *from, Vector *to) {
                     1);
 }
 
-/// The addresses of a tile's pixels in the part of the channels from `channel`
-/// on.
-template <int64_t Size>
+/// Calls `run` with the type of elements as a constant.
+template <typename Run> WINOGRAD_INLINE void withType(int32_t type, Run run) {
+  if (type == INGOT_BF16)
+    return run(Constant<INGOT_BF16>());
+  if (type == INGOT_F16)
+    return run(Constant<INGOT_F16>());
+  run(Constant<INGOT_F32>());
+}
+
+template <int Type> WINOGRAD_INLINE Vector widen(HalfWords halves) {
+  return Type == INGOT_BF16 ? widenBf16(halves) : widenF16(halves);
+}
+template <int Type> WINOGRAD_INLINE HalfWords narrow(Vector v) {
+  return Type == INGOT_BF16 ? narrowBf16(v) : narrowF16(v);
+}
+
+/// Vectors of neighbouring elements of a type, and of elements `stride` apart.
+template <int Type> WINOGRAD_INLINE Vector loadElements(Elements from) {
+  if constexpr (Type == INGOT_F32)
+    return load(reinterpret_cast<const float *>(from.data));
+  else
+    return widen<Type>(*reinterpret_cast<const HalfWords *>(from.data));
+}
+template <int Type> WINOGRAD_INLINE void storeElements(Elements to, Vector v) {
+  if constexpr (Type == INGOT_F32)
+    store(reinterpret_cast<float *>(to.data), v);
+  else
+    *reinterpret_cast<HalfWords *>(to.data) = narrow<Type>(v);
+}
+template <int Type>
+WINOGRAD_INLINE Vector gatherElements(Elements from, int64_t stride) {
+  if constexpr (Type == INGOT_F32) {
+    const auto *elements = reinterpret_cast<const float *>(from.data);
+    Vector v;
+#pragma unroll
+    for (int64_t l = 0; l < kWidth; ++l)
+      v[l] = elements[l * stride];
+    return v;
+  } else {
+    const auto *elements = reinterpret_cast<const uint16_t *>(from.data);
+    HalfWords halves;
+#pragma unroll
+    for (int64_t l = 0; l < kWidth; ++l)
+      halves[l] = elements[l * stride];
+    return widen<Type>(halves);
+  }
+}
+template <int Type>
+WINOGRAD_INLINE void scatterElements(Elements to, int64_t stride, Vector v) {
+  if constexpr (Type == INGOT_F32) {
+    auto *elements = reinterpret_cast<float *>(to.data);
+#pragma unroll
+    for (int64_t l = 0; l < kWidth; ++l)
+      elements[l * stride] = v[l];
+  } else {
+    auto *elements = reinterpret_cast<uint16_t *>(to.data);
+    HalfWords halves = narrow<Type>(v);
+#pragma unroll
+    for (int64_t l = 0; l < kWidth; ++l)
+      elements[l * stride] = halves[l];
+  }
+}
+
+/// The pixels of a tile in the part of the channels from `channel` on.
+template <int64_t Size, int Type>
 WINOGRAD_INLINE void loadTile(const Tile &tile, int64_t channel,
                               Vector *pixels) {
   bool isWhole = tile.firstRow == 0 && tile.lastRow == Size &&
                  tile.firstColumn == 0 && tile.lastColumn == Size;
   for (int64_t i = 0; i < Size; ++i) {
-    const float *row = tile.data + i * tile.rowStride + channel;
+    Elements row = tile.first + (i * tile.rowStride + channel);
     if (isWhole) {
 #pragma unroll
       for (int64_t j = 0; j < Size; ++j)
-        pixels[i * Size + j] = load(row + j * tile.columnStride);
+        pixels[i * Size + j] = loadElements<Type>(row + j * tile.columnStride);
       continue;
     }
     bool isInside = i >= tile.firstRow && i < tile.lastRow;
     for (int64_t j = 0; j < Size; ++j)
       pixels[i * Size + j] =
           isInside && j >= tile.firstColumn && j < tile.lastColumn
-              ? load(row + j * tile.columnStride)
+              ? loadElements<Type>(row + j * tile.columnStride)
               : Vector{};
   }
 }
@@ -165,68 +227,83 @@ WINOGRAD_INLINE void loadPoints(const float *from, int64_t stride,
     points[p] = load(from + p * stride);
 }
 
-void transformInput(const Tile &tile, float *to, int64_t stride) {
+template <typename Transform, int Type>
+void transformTile(const Tile &tile, float *to, int64_t stride) {
   for (int64_t c = 0; c < kLanes; c += kWidth) {
-    Vector pixels[kPoints], points[kPoints];
-    loadTile<kIn>(tile, c, pixels);
-    transform<Input>(pixels, points);
+    Vector pixels[Transform::kFrom * Transform::kFrom], points[kPoints];
+    loadTile<Transform::kFrom, Type>(tile, c, pixels);
+    transform<Transform>(pixels, points);
     storePoints(points, to + c, stride);
   }
 }
 
-void transformOutputGrad(const Tile &tile, float *to, int64_t stride) {
-  for (int64_t c = 0; c < kLanes; c += kWidth) {
-    Vector pixels[kOut * kOut], points[kPoints];
-    loadTile<kOut>(tile, c, pixels);
-    transform<OutputGrad>(pixels, points);
-    storePoints(points, to + c, stride);
-  }
+template <typename Transform>
+void transformAnyTile(const Tile &tile, float *to, int64_t stride) {
+  withType(tile.first.type, [&](auto type) {
+    transformTile<Transform, type>(tile, to, stride);
+  });
 }
 
+template <int Type>
 void transformOutput(const float *from, int64_t stride, const Tile &tile) {
   for (int64_t c = 0; c < kLanes; c += kWidth) {
     Vector points[kPoints], pixels[kOut * kOut];
     loadPoints(from + c, stride, points);
     transform<Output>(points, pixels);
-    auto *data = const_cast<float *>(tile.data) + c;
     for (int64_t i = 0; i < tile.lastRow; ++i)
       for (int64_t j = 0; j < tile.lastColumn; ++j)
-        store(data + i * tile.rowStride + j * tile.columnStride,
-              pixels[i * kOut + j]);
+        storeElements<Type>(
+            tile.first + (i * tile.rowStride + j * tile.columnStride + c),
+            pixels[i * kOut + j]);
   }
 }
 
-void transformFilter(const float *filter, int64_t filterStride, bool flipped,
+void transformAnyOutput(const float *from, int64_t stride, const Tile &tile) {
+  withType(tile.first.type,
+           [&](auto type) { transformOutput<type>(from, stride, tile); });
+}
+
+template <int Type>
+void transformFilter(Elements filter, int64_t filterStride, bool flipped,
                      float *to, int64_t stride) {
   constexpr int64_t count = kTaps * kTaps;
   for (int64_t c = 0; c < kLanes; c += kWidth) {
     Vector taps[count], points[kPoints];
-    for (int64_t i = 0; i < count; ++i) {
-      const float *tap =
-          filter + c * filterStride + (flipped ? count - 1 - i : i);
-#pragma unroll
-      for (int64_t l = 0; l < kWidth; ++l)
-        taps[i][l] = tap[l * filterStride];
-    }
+    for (int64_t i = 0; i < count; ++i)
+      taps[i] = gatherElements<Type>(
+          filter + (c * filterStride + (flipped ? count - 1 - i : i)),
+          filterStride);
     transform<Filter>(taps, points);
     storePoints(points, to + c, stride);
   }
 }
 
-void transformFilterGrad(const float *from, int64_t stride, float *filter,
+void transformAnyFilter(Elements filter, int64_t filterStride, bool flipped,
+                        float *to, int64_t stride) {
+  withType(filter.type, [&](auto type) {
+    transformFilter<type>(filter, filterStride, flipped, to, stride);
+  });
+}
+
+template <int Type>
+void transformFilterGrad(const float *from, int64_t stride, Elements filter,
                          int64_t filterStride) {
   constexpr int64_t count = kTaps * kTaps;
   for (int64_t c = 0; c < kLanes; c += kWidth) {
     Vector points[kPoints], taps[count];
     loadPoints(from + c, stride, points);
     transform<FilterGrad>(points, taps);
-    for (int64_t i = 0; i < count; ++i) {
-      float *tap = filter + c * filterStride + i;
-#pragma unroll
-      for (int64_t l = 0; l < kWidth; ++l)
-        tap[l * filterStride] = taps[i][l];
-    }
+    for (int64_t i = 0; i < count; ++i)
+      scatterElements<Type>(filter + (c * filterStride + i), filterStride,
+                            taps[i]);
   }
+}
+
+void transformAnyFilterGrad(const float *from, int64_t stride, Elements filter,
+                            int64_t filterStride) {
+  withType(filter.type, [&](auto type) {
+    transformFilterGrad<type>(from, stride, filter, filterStride);
+  });
 }
 
 /// The rows of a tile whose sums stay in registers, with two vectors each.
@@ -339,6 +416,11 @@ void multiplyTransposed(int64_t rows, int64_t size, const float *a,
                                     c + row * kColumns + w, adds);
     });
 }
+
+constexpr Kernels kKernels = {
+    transformAnyTile<Input>, transformAnyTile<OutputGrad>, transformAnyOutput,
+    transformAnyFilter,      transformAnyFilterGrad,       multiply,
+    multiplyTransposed};
 
 } // namespace
 } // namespace ingot::runtime::winograd

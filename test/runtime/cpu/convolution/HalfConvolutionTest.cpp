@@ -11,6 +11,7 @@
 #include "runtime/cpu/HalfPrecision.h"
 #include "runtime/cpu/ThreadPool.h"
 #include "runtime/cpu/convolution/ReferenceConvolution.h"
+#include "runtime/cpu/direct/kernels/DirectKernels.h"
 #include "runtime/cpu/gemm/Gemm.h"
 #include "test/runtime/cpu/convolution/ConvolutionCases.h"
 
@@ -48,11 +49,11 @@ ingot_conv_desc drawTileDesc(Philox &random, ingot_dtype type) {
   return d;
 }
 
-/// What Winograd's algorithm computes on widened operands.
+/// What Winograd's algorithm computes.
 ingot_conv_desc drawHalfWinogradDesc(Philox &random, ingot_dtype type) {
   ingot_conv_desc d = drawWinogradDesc(random, INGOT_F32);
   d.type = type;
-  EXPECT_TRUE(ingot::abi::isWidened(d));
+  EXPECT_TRUE(ingot::abi::isWinograd(d));
   return d;
 }
 
@@ -161,6 +162,61 @@ TEST_P(HalfConvolution, EveryForm) {
         },
         counts);
 }
+
+TEST_P(HalfConvolution, WinogradNeedsNoWideOperands) {
+  Philox random(7, 9);
+  for (int i = 0; i < 16; ++i) {
+    ingot_conv_desc d = drawHalfWinogradDesc(random, GetParam());
+    ingot_conv_desc wide = d;
+    wide.type = INGOT_F32;
+    EXPECT_LE(ingot::abi::getScratchBytes(d, {2}),
+              ingot::abi::getScratchBytes(wide, {2}));
+  }
+}
+
+#ifdef __x86_64__
+/// Tiles of pairs, along rows and along columns of the left operand.
+TEST(DirectConvolution, PairsAreMultiplied) {
+  if (!gemm::multipliesBf16())
+    GTEST_SKIP() << "this processor does not multiply bf16";
+  constexpr int64_t rows = 5, length = 19, lanes = 16;
+  Philox random(7, 10);
+  auto draw = [&](int64_t pairs) {
+    std::vector<float> wide(2 * pairs), packed(pairs);
+    for (float &value : wide)
+      value = static_cast<float>(random.below(256)) / 128 - 1;
+    roundFromF32(wide.data(), packed.data(), INGOT_BF16, 2 * pairs);
+    return std::pair(wide, packed);
+  };
+  auto [a, packedA] = draw(rows * length);
+  auto [b, packedB] = draw(length * lanes);
+  for (bool byColumns : {false, true}) {
+    std::vector<float> c(rows * lanes);
+    const float *left = packedA.data(), *right = packedB.data();
+    direct::Tile tile = {};
+    tile.segments = tile.vectors = 1;
+    tile.length = length;
+    tile.a = &left;
+    tile.b = &right;
+    tile.aStep = byColumns ? rows : length;
+    tile.c = c.data();
+    tile.cStep = tile.columns = lanes;
+    tile.rows = rows;
+    (byColumns ? direct::dotKernels.multiplyColumns
+               : direct::dotKernels.multiplyRows)(tile);
+    for (int64_t row = 0; row < rows; ++row)
+      for (int64_t column = 0; column < lanes; ++column) {
+        double sum = 0;
+        for (int64_t i = 0; i < 2 * length; ++i) {
+          int64_t pair = i / 2,
+                  at = byColumns ? pair * rows + row : row * length + pair;
+          sum += a[2 * at + i % 2] * b[2 * (pair * lanes + column) + i % 2];
+        }
+        EXPECT_NEAR(c[row * lanes + column], sum, 1e-4);
+      }
+  }
+}
+#endif
 
 INSTANTIATE_TEST_SUITE_P(Types, HalfConvolution,
                          testing::Values(INGOT_BF16, INGOT_F16),

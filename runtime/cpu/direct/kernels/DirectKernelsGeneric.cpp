@@ -3,10 +3,10 @@
 // The kernels of direct convolution for any CPU.
 
 #include "runtime/cpu/VectorTypes.h"
-#include "runtime/cpu/direct/DirectKernels.h"
+#include "runtime/cpu/direct/kernels/DirectKernels.h"
 
 #define INGOT_LANES 4
-#include "runtime/cpu/direct/DirectVectors.h"
+#include "runtime/cpu/direct/kernels/DirectVectors.h"
 
 const ingot::runtime::direct::Kernels ingot::runtime::direct::genericKernels =
     kKernels;

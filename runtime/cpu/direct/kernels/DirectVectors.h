@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef INGOT_RUNTIME_CPU_DIRECT_DIRECTVECTORS_H
-#define INGOT_RUNTIME_CPU_DIRECT_DIRECTVECTORS_H
+#ifndef INGOT_RUNTIME_CPU_DIRECT_KERNELS_DIRECTVECTORS_H
+#define INGOT_RUNTIME_CPU_DIRECT_KERNELS_DIRECTVECTORS_H
 
 #include "runtime/cpu/Vectors.h"
 
@@ -49,6 +49,19 @@ inline void storeColumns(float *to, Vector v, int64_t columns, bool adds) {
   }
   store(room, v);
   copyFirst(room, to, columns);
+}
+
+/// Returns sum + left * right or, of pairs, their two products.
+inline Vector addProduct(Vector sum, float left, Vector right) {
+#ifdef INGOT_PAIRS
+  auto pairs = _mm512_set1_ps(left);
+  auto result = _mm512_dpbf16_ps(reinterpret_cast<__m512 &>(sum),
+                                 reinterpret_cast<__m512bh &>(pairs),
+                                 reinterpret_cast<__m512bh &>(right));
+  return reinterpret_cast<Vector &>(result);
+#else
+  return sum + left * right;
+#endif
 }
 
 /// What happens to the sums of a tile whose vectors are whole, and to others.
@@ -105,7 +118,7 @@ void multiplyTile(const Tile &t) {
         float left = ByColumns ? a[r] : a[r * aStep];
 #pragma unroll
         for (int v = 0; v < Vectors; ++v)
-          sum[r][v] += left * right[v];
+          sum[r][v] = addProduct(sum[r][v], left, right[v]);
       }
       a += ByColumns ? aStep : 1;
       b += Vectors * kLanes;
@@ -161,4 +174,4 @@ constexpr Kernels kKernels = {
 } // namespace
 } // namespace ingot::runtime::direct
 
-#endif // INGOT_RUNTIME_CPU_DIRECT_DIRECTVECTORS_H
+#endif // INGOT_RUNTIME_CPU_DIRECT_KERNELS_DIRECTVECTORS_H

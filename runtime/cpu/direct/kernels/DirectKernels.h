@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef INGOT_RUNTIME_CPU_DIRECT_DIRECTKERNELS_H
-#define INGOT_RUNTIME_CPU_DIRECT_DIRECTKERNELS_H
+#ifndef INGOT_RUNTIME_CPU_DIRECT_KERNELS_DIRECTKERNELS_H
+#define INGOT_RUNTIME_CPU_DIRECT_KERNELS_DIRECTKERNELS_H
 
 #include <cstdint>
 
@@ -18,6 +18,7 @@ namespace ingot::runtime::direct {
 /// segments and over i < length. Rows of b are `vectors` vectors, one after the
 /// other.
 struct Tile {
+  /// Elements, or pairs of elements in bf16 where the kernels multiply those.
   int64_t segments, length;
   const float *const *a;
   const float *const *b;
@@ -52,8 +53,12 @@ struct Kernels {
 extern const Kernels genericKernels;
 #ifdef __x86_64__
 extern const Kernels avx2Kernels, avx512Kernels;
+/// For CPUs with AVX512-BF16: elements of `a` and `b` are pairs of bf16, whose
+/// two products are added at once; numbers that are subnormal in f32 count as
+/// zero.
+extern const Kernels dotKernels;
 #endif
 
 } // namespace ingot::runtime::direct
 
-#endif // INGOT_RUNTIME_CPU_DIRECT_DIRECTKERNELS_H
+#endif // INGOT_RUNTIME_CPU_DIRECT_KERNELS_DIRECTKERNELS_H
