@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Ingot's own convolutions against oneDNN's in fp32 with channels last, or
-// against direct convolution where another algorithm is chosen, alternating in
-// one run: GFLOP/s of the forward pass and of the gradients of
+// Ingot's own convolutions against oneDNN's with channels last, in fp32 or
+// bf16, or against direct convolution where another algorithm is chosen,
+// alternating in one run: GFLOP/s of the forward pass and of the gradients of
 // input and filter, counted as direct convolutions, the best of the rounds.
 // INGOT_MAX_ISA holds both to a level.
 //
 //   cmake --build --preset release --target ingot-bench-convolutions
 //   OMP_NUM_THREADS=1 build/release/bin/ingot-bench-convolutions [ROUNDS
-//   [direct]]
+//   [library|direct [bf16]]]
 
 #include "runtime/abi/ConvolutionScratch.h"
 #include "runtime/core/Context.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/Memory.h"
 #include "runtime/core/machine/Features.h"
+#include "runtime/cpu/HalfPrecision.h"
 #include "runtime/cpu/ThreadPool.h"
 #include "runtime/cpu/VendorLibrary.h"
 #include "runtime/cpu/direct/DirectConvolution.h"
@@ -23,6 +24,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <random>
 #include <vector>
 
@@ -36,17 +38,21 @@ struct Shape {
   int64_t batch, size, in, out, kernel, stride, groups;
 };
 
-std::vector<float> draw(int64_t count) {
-  std::vector<float> values(count);
+/// Elements of a type, in the memory of as many in f32.
+std::vector<float> draw(int64_t count, ingot_dtype type) {
+  std::vector<float> values(count), halves(count);
   std::minstd_rand random;
   for (float &value : values)
     value = static_cast<float>(random() % 65536) / 65536 - 0.5f;
-  return values;
+  if (type == INGOT_F32)
+    return values;
+  roundFromF32(values.data(), halves.data(), type, count);
+  return halves;
 }
 
-void compare(const Shape &s, int rounds, bool isDirect) {
+void compare(const Shape &s, ingot_dtype type, int rounds, bool isDirect) {
   ingot_conv_desc d = {};
-  d.type = INGOT_F32;
+  d.type = type;
   d.channels_last = 1;
   d.spatial_rank = 2;
   d.batch = s.batch;
@@ -64,9 +70,9 @@ void compare(const Shape &s, int rounds, bool isDirect) {
   ingot_conv_desc other = d;
   d.scratch_bytes = ingot::abi::getScratchBytes(d, {getThreadCount()});
   int64_t taps = s.kernel * s.kernel * s.in / s.groups;
-  std::vector<float> input = draw(s.batch * s.size * s.size * s.in);
-  std::vector<float> filter = draw(s.out * taps);
-  std::vector<float> output = draw(s.batch * d.out[0] * d.out[1] * s.out);
+  std::vector<float> input = draw(s.batch * s.size * s.size * s.in, type);
+  std::vector<float> filter = draw(s.out * taps, type);
+  std::vector<float> output = draw(s.batch * d.out[0] * d.out[1] * s.out, type);
   // Aligned as in a trainer.
   Block result(std::max({input.size(), filter.size(), output.size()}) *
                    sizeof(float),
@@ -124,10 +130,12 @@ int main(int argc, char **argv) try {
   int rounds = argc > 1 ? std::atoi(argv[1]) : 20;
   if (rounds <= 0) {
     std::fprintf(stderr, "error: ROUNDS: not a positive number\nhint: "
-                         "ingot-bench-convolutions [ROUNDS [direct]]\n");
+                         "ingot-bench-convolutions [ROUNDS "
+                         "[library|direct [bf16]]]\n");
     return 2;
   }
-  bool isDirect = argc > 2;
+  bool isDirect = argc > 2 && std::strcmp(argv[2], "direct") == 0;
+  ingot_dtype type = argc > 3 ? INGOT_BF16 : INGOT_F32;
   std::printf("%29s %24s %24s\n%4s %4s %4s %5s %2s %2s %4s", "forward",
               "input gradient", "filter gradient", "n", "size", "in", "out",
               "k", "s", "g");
@@ -136,23 +144,18 @@ int main(int argc, char **argv) try {
                 "ratio");
   std::printf("\n");
   // Of resnet18 on 32 x 32, of ResNet-50 and of MobileNet.
-  for (const Shape &shape : {Shape{16, 32, 64, 64, 3, 1, 1},
-                             {16, 16, 128, 128, 3, 1, 1},
-                             {16, 8, 256, 256, 3, 1, 1},
-                             {64, 4, 512, 512, 3, 1, 1},
-                             {16, 32, 64, 128, 3, 2, 1},
-                             {16, 32, 64, 256, 1, 1, 1},
-                             {16, 28, 512, 128, 1, 1, 1},
-                             {16, 14, 256, 1024, 1, 1, 1},
-                             {16, 7, 2048, 512, 1, 1, 1},
-                             {16, 56, 24, 144, 1, 1, 1},
-                             {16, 28, 256, 512, 1, 2, 1},
-                             {4, 224, 3, 64, 7, 2, 1},
-                             {16, 14, 256, 256, 3, 1, 32},
-                             {16, 32, 96, 96, 3, 1, 96},
-                             {16, 32, 96, 96, 3, 2, 96},
-                             {16, 14, 480, 480, 5, 1, 480}})
-    compare(shape, rounds, isDirect);
+  for (const Shape &shape :
+       {Shape{16, 32, 64, 64, 3, 1, 1}, {16, 16, 128, 128, 3, 1, 1},
+        {16, 8, 256, 256, 3, 1, 1},     {16, 7, 512, 512, 3, 1, 1},
+        {64, 4, 512, 512, 3, 1, 1},     {16, 32, 64, 128, 3, 2, 1},
+        {16, 14, 512, 512, 3, 2, 1},    {16, 56, 64, 64, 1, 1, 1},
+        {16, 56, 256, 64, 1, 1, 1},     {16, 32, 64, 256, 1, 1, 1},
+        {16, 28, 512, 128, 1, 1, 1},    {16, 14, 256, 1024, 1, 1, 1},
+        {16, 7, 2048, 512, 1, 1, 1},    {16, 56, 24, 144, 1, 1, 1},
+        {16, 28, 256, 512, 1, 2, 1},    {4, 224, 3, 64, 7, 2, 1},
+        {16, 14, 256, 256, 3, 1, 32},   {16, 32, 96, 96, 3, 1, 96},
+        {16, 32, 96, 96, 3, 2, 96},     {16, 14, 480, 480, 5, 1, 480}})
+    compare(shape, type, rounds, isDirect);
   return 0;
 } catch (const Error &error) {
   std::fputs(error.format().c_str(), stderr);
