@@ -30,11 +30,23 @@ def digest(folder):
     return found.hexdigest()[:12]
 
 
+def generation(vendor, family, model):
+    """AMD's name of a microarchitecture with AVX-512, which virtual machines leave out of the processor's name."""
+    if vendor != "AuthenticAMD":
+        return ""
+    if family == 26:
+        return " (Zen 5)"
+    return " (Zen 4)" if family == 25 and (model in range(0x10, 0x20) or model >= 0x60) else ""
+
+
 def processor():
     """What the table calls this machine."""
     with open("/proc/cpuinfo") as file:
-        lines = [line.split(":", 1) for line in file if ":" in line]
-    name = next((value.strip() for key, value in lines if key.strip() == "model name"), "unknown")
+        pairs = [line.split(":", 1) for line in file if ":" in line]
+    values = {key.strip(): value.strip() for key, value in reversed(pairs)}
+    name = values.get("model name", "unknown")
+    numbers = [int(values.get(key, 0)) for key in ("cpu family", "model")]
+    name += generation(values.get("vendor_id"), *numbers)
     level = next((label for level, (label, _) in reversed(bench.LEVELS.items()) if bench.has(level)), "baseline")
     return f"{name} with {level}, {len(os.sched_getaffinity(0))} threads"
 
