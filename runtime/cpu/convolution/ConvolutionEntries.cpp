@@ -48,7 +48,7 @@ static void runWinograd(ingot_context *context, const ingot_conv_desc &desc,
 /// Whether a GEMM is faster than reading pixels where they are, as measured:
 /// for the gradient of filters, where there are so few pixels that filters are
 /// most of the work, where pixels fall into the same cache sets, and in 16
-/// bits, unless pairs in bf16 are read there and results are no wider.
+/// bits, unless pairs in bf16 are multiplied.
 static bool isFastPointwise(const ingot_matmul_desc &matmul, ConvKind kind) {
   bool isWide = matmul.a_type == INGOT_F32;
   int64_t pixelBytes = matmul.k * (isWide ? 4 : 2);
@@ -56,7 +56,7 @@ static bool isFastPointwise(const ingot_matmul_desc &matmul, ConvKind kind) {
       matmul.m <= 2 * std::min(matmul.n, matmul.k) ||
       pixelBytes % ingot::abi::kDirectConflict == 0)
     return true;
-  return !isWide && (matmul.n > matmul.k || matmul.k % 2 != 0 ||
+  return !isWide && (matmul.k % 2 != 0 ||
                      !direct::multipliesPairs(matmul.a_type, matmul.n));
 }
 

@@ -55,6 +55,19 @@ private:
     std::vector<const float *> rows, panels[5];
   };
 
+  /// A row of results: in f32, or rounded as sums are complete.
+  struct Results {
+    float *sums;
+    uint16_t *rounded;
+    /// Elements from one result to the next.
+    int64_t step;
+
+    Results operator+(int64_t count) const {
+      return {sums ? sums + count : nullptr,
+              rounded ? rounded + count : nullptr, step};
+    }
+  };
+
   Room getRoom(char *scratch, int64_t thread) const;
   template <typename Element>
   void pack(const Element *filter, const FilterStrides &strides,
@@ -62,10 +75,10 @@ private:
   void findSegments(int64_t image, int64_t depth, int64_t height,
                     const Room &room, Segments &segments) const;
   void multiplyRow(int64_t first, int64_t last, int64_t firstColumn,
-                   int64_t columns, const Segments &segments, float *to,
-                   int64_t toStep, int64_t firstChannel) const;
+                   int64_t columns, const Segments &segments,
+                   const Results &results, int64_t firstChannel) const;
   void multiplyPanel(const Panel &panel, int64_t firstColumn, int64_t columns,
-                     const Segments &segments, float *to, int64_t toStep,
+                     const Segments &segments, const Results &results,
                      int64_t firstChannel) const;
 
   const ingot_conv_desc &desc;
@@ -81,8 +94,9 @@ private:
   /// Elements of a segment, of those of a tap or of all taps of a row, and how
   /// many segments are summed before they are added to the result.
   int64_t taps, runTaps, runLength, piece, together;
-  /// Whether results are stored past the caches.
-  bool streams;
+  /// Whether results are stored past the caches, and whether they are rounded
+  /// at once.
+  bool streams, rounds;
   int64_t slots[2];
 };
 
@@ -109,8 +123,9 @@ Product::Product(const ingot_conv_desc &desc, const DirectBlocking &blocking,
   piece = ingot::abi::divideCeil(runLength, std::max<int64_t>(pieces, 1));
   together = std::max<int64_t>(
       ingot::abi::kDirectDepth / std::max<int64_t>(piece, 1), 1);
-  streams = piece == runLength && taps <= runTaps * together &&
-            to.isStreamed() && columns % kLineFloats == 0;
+  bool isWhole = piece == runLength && taps <= runTaps * together;
+  streams = isWhole && to.isStreamed() && columns % kLineFloats == 0;
+  rounds = isWhole && ofPairs && to.channelsLast;
   for (int i = 0; i < 2; ++i)
     slots[i] = std::min(phases[i].getReach(), from.extents[i]);
   if (reader.getRowSize() * slots[0] * slots[1] > blocking.rows ||
@@ -200,8 +215,7 @@ void Product::findSegments(int64_t image, int64_t d, int64_t h,
 /// panels [first, last).
 void Product::multiplyRow(int64_t first, int64_t last, int64_t firstColumn,
                           int64_t count, const Segments &segments,
-                          float *result, int64_t resultStep,
-                          int64_t firstChannel) const {
+                          const Results &results, int64_t firstChannel) const {
   // Where filters stay in the L1 cache, few pixels are computed at a time, so
   // that results are written along memory.
   const Panel &end = panels[last - 1];
@@ -213,13 +227,12 @@ void Product::multiplyRow(int64_t first, int64_t last, int64_t firstColumn,
   for (int64_t x = 0; x < count; x += piece)
     for (int64_t i = first; i < last; ++i)
       multiplyPanel(panels[i], firstColumn + x, std::min(piece, count - x),
-                    segments, result + x * resultStep, resultStep,
-                    firstChannel);
+                    segments, results + x * results.step, firstChannel);
 }
 
 void Product::multiplyPanel(const Panel &panel, int64_t firstColumn,
                             int64_t count, const Segments &segments,
-                            float *result, int64_t resultStep,
+                            const Results &results,
                             int64_t firstChannel) const {
   const Kernels &kernels = panels.getKernels();
   int64_t pixel = phases[2].step * reader.getPixelStride();
@@ -228,14 +241,16 @@ void Product::multiplyPanel(const Panel &panel, int64_t firstColumn,
       ingot::abi::divideCeil(count, kernels.mostRows[panel.vectors]);
   Tile tile = {};
   tile.aStep = pixel;
-  tile.cStep = resultStep;
+  tile.cStep = results.step;
   tile.vectors = panel.vectors;
   tile.columns = std::min(panel.width, columns - panel.column);
   int64_t channel = panel.group * columns + panel.column - firstChannel;
   for (int64_t t = 0; t < tiles; ++t) {
     int64_t begin = count * t / tiles, end = count * (t + 1) / tiles;
     tile.rows = end - begin;
-    tile.c = result + begin * resultStep + channel;
+    Results first = results + (begin * results.step + channel);
+    tile.c = first.sums;
+    tile.rounded = first.rounded;
     tile.adds = false;
     tile.streams = streams;
     int64_t at = (firstColumn + begin) * pixel + panel.group * depth;
@@ -301,42 +316,46 @@ void Product::run(ConvKind kind, const char *filter, char *scratch) {
     const Panel &end = panels[last - 1];
     int64_t lastChannel =
         end.group * columns + std::min(columns, end.column + end.width);
-    parallelTasks(rows * parts, /*grain=*/1, /*perThread=*/8,
-                  [&](int64_t thread, int64_t beginTask, int64_t endTask) {
-                    Room room = getRoom(scratch, thread);
-                    Segments segments;
-                    int64_t known = -1;
-                    for (int64_t task = beginTask; task < endTask; ++task) {
-                      int64_t row = task / parts, part = task % parts;
-                      int64_t h = row % phases[1].count;
-                      int64_t d = row / phases[1].count % phases[0].count;
-                      int64_t image = row / phases[1].count / phases[0].count;
-                      if (row != known)
-                        findSegments(image, d, h, room, segments);
-                      known = row;
-                      int64_t x = width * part / parts;
-                      int64_t count = width * (part + 1) / parts - x;
-                      int64_t z = phases[0].first + d * phases[0].toStep;
-                      int64_t y = phases[1].first + h * phases[1].toStep;
-                      int64_t toX = phases[2].first + x * phases[2].toStep;
-                      if (to.isPlain()) {
-                        float *result = reinterpret_cast<float *>(to.data) +
-                                        to.getRow(image, z, y) +
-                                        toX * to.channels + firstChannel;
-                        multiplyRow(first, last, x, count, segments, result,
-                                    phases[2].toStep * to.channels,
-                                    firstChannel);
-                        continue;
-                      }
-                      multiplyRow(first, last, x, count, segments, room.results,
-                                  lastChannel - firstChannel, firstChannel);
-                      writeRow(to, image, z, y, toX, phases[2].toStep, count,
-                               firstChannel, lastChannel, room.results);
-                    }
-                    // What is stored past the caches is then seen by all.
-                    if (streams)
-                      std::atomic_thread_fence(std::memory_order_seq_cst);
-                  });
+    parallelTasks(
+        rows * parts, /*grain=*/1, /*perThread=*/8,
+        [&](int64_t thread, int64_t beginTask, int64_t endTask) {
+          Room room = getRoom(scratch, thread);
+          Segments segments;
+          int64_t known = -1;
+          for (int64_t task = beginTask; task < endTask; ++task) {
+            int64_t row = task / parts, part = task % parts;
+            int64_t h = row % phases[1].count;
+            int64_t d = row / phases[1].count % phases[0].count;
+            int64_t image = row / phases[1].count / phases[0].count;
+            if (row != known)
+              findSegments(image, d, h, room, segments);
+            known = row;
+            int64_t x = width * part / parts;
+            int64_t count = width * (part + 1) / parts - x;
+            int64_t z = phases[0].first + d * phases[0].toStep;
+            int64_t y = phases[1].first + h * phases[1].toStep;
+            int64_t toX = phases[2].first + x * phases[2].toStep;
+            if (to.isPlain() || rounds) {
+              Results results = {
+                  rounds ? nullptr : reinterpret_cast<float *>(to.data),
+                  rounds ? reinterpret_cast<uint16_t *>(to.data) : nullptr,
+                  phases[2].toStep * to.channels};
+              multiplyRow(first, last, x, count, segments,
+                          results + (to.getRow(image, z, y) +
+                                     toX * to.channels + firstChannel),
+                          firstChannel);
+              continue;
+            }
+            multiplyRow(first, last, x, count, segments,
+                        {room.results, nullptr, lastChannel - firstChannel},
+                        firstChannel);
+            writeRow(to, image, z, y, toX, phases[2].toStep, count,
+                     firstChannel, lastChannel, room.results);
+          }
+          // What is stored past the caches is then seen by all.
+          if (streams)
+            std::atomic_thread_fence(std::memory_order_seq_cst);
+        });
     first = last;
   }
 }

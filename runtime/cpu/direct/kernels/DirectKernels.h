@@ -28,6 +28,8 @@ struct Tile {
   /// contiguous, else from one row to the next.
   int64_t aStep;
   float *c;
+  /// Where sums of pairs are rounded to, instead of `c`; not with `adds`.
+  uint16_t *rounded;
   int64_t cStep;
   /// Columns that are written; at most those of all vectors.
   int64_t columns;

@@ -84,6 +84,40 @@ storeTile(const Tile &t, const Vector (&sum)[Rows][Vectors]) {
   }
 }
 
+#ifdef INGOT_PAIRS
+template <int Rows, int Vectors>
+__attribute__((always_inline)) inline void
+roundTile(const Tile &t, Vector (&sum)[Rows][Vectors]) {
+  bool isWhole = t.columns == Vectors * kLanes;
+#pragma unroll
+  for (int r = 0; r < Rows; ++r)
+#pragma unroll
+    for (int v = 0; v < Vectors; ++v) {
+      auto pairs = _mm512_cvtneps_pbh(reinterpret_cast<__m512 &>(sum[r][v]));
+      auto &rounded = reinterpret_cast<__m256i &>(pairs);
+      uint16_t *to = t.rounded + r * t.cStep + v * kLanes;
+      int64_t columns = t.columns - v * kLanes;
+      if (isWhole || columns >= kLanes)
+        _mm256_storeu_si256(reinterpret_cast<__m256i *>(to), rounded);
+      else if (columns > 0)
+        _mm256_mask_storeu_epi16(to, (__mmask16(1) << columns) - 1, rounded);
+    }
+}
+#endif
+
+/// Fetches the lines of results.
+template <int Rows, int Vectors, typename Result>
+__attribute__((always_inline)) inline void prefetchResults(Result *to,
+                                                           int64_t step) {
+  constexpr int lineElements = 64 / sizeof(Result);
+#pragma unroll
+  for (int r = 0; r < Rows; ++r)
+#pragma unroll
+    for (int v = 0; v < Vectors; ++v)
+      if (v * kLanes % lineElements == 0)
+        __builtin_prefetch(to + r * step + v * kLanes, 1);
+}
+
 template <int Rows, int Vectors, bool ByColumns>
 void multiplyTile(const Tile &t) {
   Vector sum[Rows][Vectors];
@@ -93,13 +127,10 @@ void multiplyTile(const Tile &t) {
     for (int v = 0; v < Vectors; ++v)
       sum[r][v] = Vector{};
   // The processor fetches lines that are written one after the other otherwise.
-  if (!ByColumns && !t.streams)
-#pragma unroll
-    for (int r = 0; r < Rows; ++r)
-#pragma unroll
-      for (int v = 0; v < Vectors; ++v)
-        if (v * kLanes % 16 == 0)
-          __builtin_prefetch(t.c + r * t.cStep + v * kLanes, 1);
+  if (!ByColumns && t.rounded)
+    prefetchResults<Rows, Vectors>(t.rounded, t.cStep);
+  else if (!ByColumns && !t.streams)
+    prefetchResults<Rows, Vectors>(t.c, t.cStep);
   const int64_t aStep = t.aStep;
   for (int64_t s = 0; s < t.segments; ++s) {
     const float *a = t.a[s] + t.aOffset, *b = t.b[s] + t.bOffset;
@@ -136,6 +167,11 @@ void multiplyTile(const Tile &t) {
     for (; i < t.length; ++i)
       multiplyStep();
   }
+#ifdef INGOT_PAIRS
+  if constexpr (!ByColumns)
+    if (t.rounded)
+      return roundTile(t, sum);
+#endif
   bool isWhole = t.columns == Vectors * kLanes;
   if constexpr (!ByColumns)
     if (isWhole && t.streams)
