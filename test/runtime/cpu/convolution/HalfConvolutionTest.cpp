@@ -174,6 +174,40 @@ TEST_P(HalfConvolution, WinogradNeedsNoWideOperands) {
   }
 }
 
+// Widening is exact: the bits are those of a convolution in f32, rounded.
+TEST_P(HalfConvolution, WinogradRoundsOnce) {
+  Philox random(7, 11);
+  for (int i = 0; i < 8; ++i) {
+    ingot_conv_desc d = drawHalfWinogradDesc(random, GetParam()), wide = d;
+    wide.type = INGOT_F32;
+    int64_t inputs = d.batch * d.in_channels * product(d.in, d.spatial_rank);
+    int64_t filters =
+        d.out_channels * d.in_channels * product(d.kernel, d.spatial_rank);
+    int64_t outputs = d.batch * d.out_channels * product(d.out, d.spatial_rank);
+    auto draw = [&](int64_t count) {
+      std::vector<uint16_t> halves(count);
+      std::vector<float> values(count);
+      for (float &value : values)
+        value = static_cast<float>(random.normal());
+      roundFromF32(values.data(), halves.data(), d.type, count);
+      widenToF32(halves.data(), d.type, values.data(), count);
+      return std::pair(halves, values);
+    };
+    auto [input, wideInput] = draw(inputs);
+    auto [filter, wideFilter] = draw(filters);
+    std::vector<uint16_t> result(outputs), rounded(outputs);
+    std::vector<float> sums(outputs);
+    ingot_context context;
+    ingot_conv(&context, &d, input.data(), filter.data(), result.data(),
+               nullptr);
+    ingot_conv(&context, &wide, wideInput.data(), wideFilter.data(),
+               sums.data(), nullptr);
+    ASSERT_FALSE(context.failed) << context.message;
+    roundFromF32(sums.data(), rounded.data(), d.type, outputs);
+    EXPECT_EQ(result, rounded);
+  }
+}
+
 #ifdef __x86_64__
 /// Tiles of pairs, along rows and along columns of the left operand.
 TEST(DirectConvolution, PairsAreMultiplied) {
