@@ -46,8 +46,8 @@ def measure(folder, rounds):
     matmuls = [float(words[-3]) for words in run("products")]
     kernels["matmuls of gpt2 and gpt-mini, median"] = ("matmul", statistics.median(matmuls))
     kernels["matmuls of gpt2 and gpt-mini, lowest"] = ("matmul", min(matmuls))
-    for batch, heads, rows, size, forward, gradient in (words for words in run("attention") if len(words) == 6):
-        shape = f"causal attention, {batch} x {heads} heads, {rows} tokens, size {size}"
+    for batch, heads, rows, size, causal, forward, gradient in (words for words in run("attention") if len(words) == 7):
+        shape = f"{'causal ' if causal == 'yes' else ''}attention, {batch} x {heads} heads, {rows} tokens, size {size}"
         kernels[f"{shape}: forward"] = ("attention, forward", float(forward))
         kernels[f"{shape}: gradient"] = ("attention, gradient", float(gradient))
     for words in run("convolutions"):

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Ingot's own attention (runtime/cpu/attention), causal, in fp32: GFLOP/s of
-// the forward pass and of the gradient, the best of the rounds, counting the
+// Ingot's own attention (runtime/cpu/attention) in fp32, causal or not: GFLOP/s
+// of the forward pass and of the gradient, the best of the rounds, counting the
 // products that the mask leaves. Beside them stands what the vector units give
 // to a matmul of this tree. INGOT_MAX_ISA selects the build that is measured.
 //
@@ -44,14 +44,15 @@ struct Floats {
   float *data;
 };
 
-void run(int64_t batch, int64_t heads, int64_t rows, int64_t size, int rounds) {
+void run(int64_t batch, int64_t heads, int64_t rows, int64_t size,
+         bool isCausal, int rounds) {
   AttentionShape s;
   s.batch = batch;
   s.heads = s.keyHeads = heads;
   s.queries = s.keys = rows;
   s.size = s.valueSize = size;
   s.scale = 0.125f;
-  s.right = 0;
+  s.right = isCausal ? 0 : -1;
   int64_t count = batch * heads * rows * size;
   Floats q(count), k(count), v(count), out(count), g(count), dq(count),
       dk(count), dv(count), lse(batch * heads * rows),
@@ -76,12 +77,14 @@ void run(int64_t batch, int64_t heads, int64_t rows, int64_t size, int rounds) {
                                              delta.data, scratch.getData());
                         }));
   }
-  // Two products forward, five backward, of half of the scores.
-  double product = double(batch) * heads * rows * (rows + 1) * size * 1e-9;
-  std::printf("%5lld %5lld %5lld %5lld %9.1f %9.1f\n",
+  // Two products forward, five backward.
+  double scores = isCausal ? rows * (rows + 1) / 2.0 : double(rows) * rows;
+  double product = 2e-9 * double(batch) * heads * scores * size;
+  std::printf("%5lld %5lld %5lld %5lld %6s %9.1f %9.1f\n",
               static_cast<long long>(batch), static_cast<long long>(heads),
               static_cast<long long>(rows), static_cast<long long>(size),
-              2 * product / forward, 5 * product / backward);
+              isCausal ? "yes" : "no", 2 * product / forward,
+              5 * product / backward);
   std::fflush(stdout);
 }
 
@@ -99,12 +102,18 @@ int main(int argc, char **argv) try {
       std::string(ingot::abi::kCpuLevelNames[static_cast<int>(getCpuLevel())])
           .c_str(),
       getThreadCount());
-  std::printf("%5s %5s %5s %5s %9s %9s\n", "batch", "heads", "rows", "size",
-              "forward", "gradient");
-  constexpr int64_t shapes[][4] = {
-      {8, 6, 256, 64}, {4, 12, 128, 64}, {1, 12, 1024, 64}, {4, 4, 512, 32}};
-  for (auto [batch, heads, rows, size] : shapes)
-    run(batch, heads, rows, size, rounds);
+  std::printf("%5s %5s %5s %5s %6s %9s %9s\n", "batch", "heads", "rows",
+              "size", "causal", "forward", "gradient");
+  struct Shape {
+    int64_t batch, heads, rows, size;
+    bool isCausal;
+  };
+  // The last two are those of BERT and of ViT.
+  constexpr Shape shapes[] = {{8, 6, 256, 64, true},   {4, 12, 128, 64, true},
+                              {1, 12, 1024, 64, true}, {4, 4, 512, 32, true},
+                              {4, 12, 128, 64, false}, {4, 12, 197, 64, false}};
+  for (auto [batch, heads, rows, size, isCausal] : shapes)
+    run(batch, heads, rows, size, isCausal, rounds);
   return 0;
 } catch (const Error &error) {
   std::fputs(error.format().c_str(), stderr);
