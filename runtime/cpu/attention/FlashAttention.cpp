@@ -83,11 +83,11 @@ void ingot::runtime::flashAttentionGrad(const AttentionShape &s, ReadRows q,
              findTiles(s)};
   int64_t queryBlocks =
       s.batch * s.heads * ingot::abi::divideCeil(s.queries, kQueryBlock);
-  runTasks(getKernels().delta, o, queryBlocks, scratch);
   int64_t heads = s.batch * s.keyHeads, threads = getThreadCount();
   bool isEven = heads % threads == 0 || heads >= 4 * threads;
   if (isEven && getScratch(s).keepsHeads)
     return runTasks(getKernels().headGradients, o, heads, scratch);
+  runTasks(getKernels().delta, o, queryBlocks, scratch);
   runTasks(getKernels().queryGradients, o, queryBlocks, scratch);
   runTasks(getKernels().keyGradients, o,
            heads * ingot::abi::divideCeil(s.keys, kKeyBlock), scratch);

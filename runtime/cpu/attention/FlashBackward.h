@@ -48,8 +48,9 @@ template <typename Float> struct Rows {
   int64_t ld = 0;
 };
 
-void clearRows(int64_t rows, int64_t columns, const Rows<float> &to) {
-  for (int64_t r = 0; r < rows; ++r)
+void clearRows(int64_t first, int64_t last, int64_t columns,
+               const Rows<float> &to) {
+  for (int64_t r = first; r < last; ++r)
     for (int64_t c = 0; c < columns; c += kLanes)
       store(to.data + r * to.ld + c, Vector{});
 }
@@ -171,8 +172,11 @@ struct BackwardBlocks {
     int64_t row = (head - firstHead) * s.queries + query - firstQuery;
     return querySums + row * ks;
   }
+  /// Clears the gradients of queries that no block of keys writes.
   void clearQueries(int64_t batch, int64_t head, int64_t begin,
                     int64_t end) const {
+    if (!keyBlocksOf(s, countKeys(s, batch), begin, end, kKeyBlock).isEmpty())
+      return;
     for (int64_t i = begin; i < end; ++i) {
       float *sums = sumsOf(batch, head, i);
       for (int64_t c = 0; c < s.size; ++c)
@@ -222,15 +226,20 @@ struct BackwardBlocks {
     }
   }
 
-  /// Adds the contribution of these keys to the gradient of the queries.
+  /// Adds the contribution of these keys to the gradient of the queries; the
+  /// first block of keys writes it.
   void addQueryGradient(const ScoreBlock &scores) const {
+    int64_t last = scores.q0 + scores.queries;
+    bool adds = scores.k0 != keyBlocksOf(s, countKeys(s, scores.batch),
+                                         scores.q0, last, kKeyBlock)
+                                 .begin;
     auto keys = [&](int64_t first) { return scores.keysOfStrip(first); };
     if (isWhole(s.size)) {
       float *sums = sumsOf(scores.batch, scores.head, scores.q0);
       int64_t ld = o.dq.rowStride / static_cast<int64_t>(sizeof(float));
       return multiply<false>(scores.queries, s.size, scoreGrads,
                              Constant<kKeyBlock>(), keyRows.data, keyRows.ld,
-                             sums, ld, true, keys);
+                             sums, ld, adds, keys);
     }
     if (o.tiles)
       scores.multiplyByKeys(TileUnits{*o.tiles}, scoreGrads, rightK, ks, strip,
@@ -241,14 +250,14 @@ struct BackwardBlocks {
     for (int64_t i = 0; i < scores.queries; ++i) {
       float *to = sumsOf(scores.batch, scores.head, scores.q0 + i);
       for (int64_t c = 0; c < s.size; ++c)
-        to[c] += dq[i * ks + c];
+        to[c] = adds ? to[c] + dq[i * ks + c] : dq[i * ks + c];
     }
   }
 
   /// Adds the contribution of these queries to the gradients of keys and
-  /// values.
+  /// values, or writes it; tile units always add.
   void addKeyGradients(const ScoreBlock &scores, Rows<float> keySums,
-                       Rows<float> valueSums) const {
+                       Rows<float> valueSums, bool adds) const {
     if (o.tiles) {
       TileUnits units{*o.tiles};
       scores.multiplyByQueries(units, weights, rightG, vs, strip, dv);
@@ -259,9 +268,9 @@ struct BackwardBlocks {
     Constant<kKeyBlock> ld;
     multiply<true>(scores.keys, widthOf(s.valueSize), weights, ld,
                    gradRows.data, gradRows.ld, valueSums.data, valueSums.ld,
-                   true, queries);
+                   adds, queries);
     multiply<true>(scores.keys, widthOf(s.size), scoreGrads, ld, queryRows.data,
-                   queryRows.ld, keySums.data, keySums.ld, true, queries);
+                   queryRows.ld, keySums.data, keySums.ld, adds, queries);
   }
 };
 
@@ -299,8 +308,6 @@ void computeKeyBlock(const Operands &o, const BlockPosition &at,
   int64_t rows = at.end - at.begin, group = s.heads / s.keyHeads;
   Rows<float> keySums = data.keySums(o.dk, s.size, data.dk, at);
   Rows<float> valueSums = data.keySums(o.dv, s.valueSize, data.dv, at);
-  clearRows(rows, data.widthOf(s.size), keySums);
-  clearRows(rows, data.widthOf(s.valueSize), valueSums);
   // Gradients of keys beyond the sample's length are 0.
   int64_t keys = smaller(rows, countKeys(s, at.batch) - at.begin);
   Range blocks = {0, 0};
@@ -308,6 +315,11 @@ void computeKeyBlock(const Operands &o, const BlockPosition &at,
     blocks = queryBlocksOf(s, at.begin, at.begin + keys);
     data.packKeys(at.batch, at.head, at.begin, keys);
   }
+  // The first block of queries writes the gradients of all keys of the length.
+  bool isWritten = !o.tiles && !blocks.isEmpty(), adds = !isWritten;
+  int64_t first = isWritten ? keys : 0;
+  clearRows(first, rows, data.widthOf(s.size), keySums);
+  clearRows(first, rows, data.widthOf(s.valueSize), valueSums);
   for (int64_t head = at.head * group; head < (at.head + 1) * group; ++head)
     for (int64_t q0 = blocks.begin; q0 < blocks.end; q0 += kQueryBlock) {
       ScoreBlock scores{s,
@@ -321,7 +333,8 @@ void computeKeyBlock(const Operands &o, const BlockPosition &at,
                         keys};
       data.packQueries(at.batch, head, q0, scores.queries);
       data.computeScoreGradients(scores);
-      data.addKeyGradients(scores, keySums, valueSums);
+      data.addKeyGradients(scores, keySums, valueSums, adds);
+      adds = true;
       if (both)
         data.addQueryGradient(scores);
     }
@@ -347,8 +360,14 @@ void computeHeadGradients(const Operands &o, int64_t task, float *scratch) {
   int64_t group = s.heads / s.keyHeads;
   int64_t batch = task / s.keyHeads, firstHead = task % s.keyHeads * group;
   BackwardBlocks data(o, scratch, firstHead, 0);
+  int64_t queryBlocks = abi::divideCeil(s.queries, kQueryBlock);
   for (int64_t head = firstHead; head < firstHead + group; ++head)
-    data.clearQueries(batch, head, 0, s.queries);
+    for (int64_t i = 0; i < queryBlocks; ++i) {
+      int64_t block = (batch * s.heads + head) * queryBlocks + i;
+      computeDelta(o, block, scratch);
+      BlockPosition at(block, s.heads, s.queries, kQueryBlock);
+      data.clearQueries(batch, head, at.begin, at.end);
+    }
   int64_t blocks = abi::divideCeil(s.keys, kKeyBlock);
   for (int64_t i = 0; i < blocks; ++i)
     computeKeyBlock(

@@ -15,11 +15,6 @@
 namespace ingot::runtime::flash {
 namespace {
 
-/// Rows of a strip on vector units. With 32 registers fewer than in a tile of a
-/// GEMM keep the units busy, too: fewer products that a causal mask hides are
-/// computed, and most numbers of queries have no remainder.
-constexpr int64_t kStripRows = kLanes == 16 ? 8 : kTileRows;
-
 /// The running maximum, in units of log(2), and total of each query of a block.
 struct RowStates {
   static_assert(kMostQueries % kLanes == 0);

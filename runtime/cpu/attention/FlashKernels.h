@@ -73,15 +73,13 @@ using Kernel = void (*)(const Operands &, int64_t task, float *scratch);
 struct Kernels {
   /// The result and the log-sum-exp of a block of queries of one head.
   Kernel forward;
-  /// What the gradients of a block of queries of one head have in common: for
-  /// each query the dot product of the result and its cotangent.
-  Kernel delta;
   /// All gradients of one key head and of the heads that use it.
   Kernel headGradients;
   /// The same gradients in smaller tasks, a block of queries of one head and a
   /// block of keys of one key head, for which scores are computed twice. The
-  /// bits are the same.
-  Kernel queryGradients, keyGradients;
+  /// bits are the same. First comes what they have in common: for each query of
+  /// a block the dot product of the result and its cotangent.
+  Kernel delta, queryGradients, keyGradients;
 };
 
 extern const Kernels genericKernels;

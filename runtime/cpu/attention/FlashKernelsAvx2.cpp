@@ -13,6 +13,6 @@
 #pragma clang attribute pop
 
 const ingot::runtime::flash::Kernels ingot::runtime::flash::avx2Kernels = {
-    computeForward, computeDelta, computeHeadGradients, computeQueryGradients,
+    computeForward, computeHeadGradients, computeDelta, computeQueryGradients,
     computeKeyGradients};
 #endif

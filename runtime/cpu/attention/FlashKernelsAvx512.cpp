@@ -14,6 +14,6 @@
 #pragma clang attribute pop
 
 const ingot::runtime::flash::Kernels ingot::runtime::flash::avx512Kernels = {
-    computeForward, computeDelta, computeHeadGradients, computeQueryGradients,
+    computeForward, computeHeadGradients, computeDelta, computeQueryGradients,
     computeKeyGradients};
 #endif

@@ -10,5 +10,5 @@
 #include "runtime/cpu/attention/FlashForward.h"
 
 const ingot::runtime::flash::Kernels ingot::runtime::flash::genericKernels = {
-    computeForward, computeDelta, computeHeadGradients, computeQueryGradients,
+    computeForward, computeHeadGradients, computeDelta, computeQueryGradients,
     computeKeyGradients};

@@ -258,7 +258,7 @@ TypedRows<Byte> rowsOf(const Operands &o, const HeadsView<Byte> &view,
 
 /// The rows of a strip of the units that multiply.
 int64_t stripOf(const Operands &o) {
-  return o.tiles ? o.tiles->tileRows : kTileRows;
+  return o.tiles ? o.tiles->tileRows : kStripRows;
 }
 /// The columns that the units multiply at least.
 int64_t grainOf(const Operands &o) { return o.tiles ? kTileColumns : kLanes; }

@@ -19,6 +19,11 @@ namespace {
 // Products of tiles on vector units
 //===----------------------------------------------------------------------===//
 
+/// Rows of a strip. With 32 registers fewer than in a tile of a GEMM keep the
+/// units busy, too: fewer products that a causal mask hides are computed, and
+/// most numbers of queries, and blocks of keys, have no remainder.
+constexpr int64_t kStripRows = kLanes == 16 ? 8 : kTileRows;
+
 /// c = a b, or c += a b if `adds`, for a tile of `Rows` rows and `Vectors`
 /// vectors of columns of c: element (row, inner) of a is at row * lda + inner,
 /// or, by columns, at row + inner * lda. A distance that is a Constant needs no
@@ -53,14 +58,14 @@ inline void multiplyTile(int64_t depth, const float *a, Distance lda,
       store(c + r * ldc + v * kLanes, sum[r][v]);
 }
 
-/// The same for at most kTileRows rows.
+/// The same for at most kStripRows rows.
 template <int Vectors, bool ByColumns, typename Distance>
 void multiplyStrip(int64_t rows, int64_t depth, const float *a, Distance lda,
                    const float *b, int64_t ldb, float *c, int64_t ldc,
                    bool adds) {
-  if (rows == kTileRows)
-    return multiplyTile<kTileRows, Vectors, ByColumns>(depth, a, lda, b, ldb, c,
-                                                       ldc, adds);
+  if (rows == kStripRows)
+    return multiplyTile<kStripRows, Vectors, ByColumns>(depth, a, lda, b, ldb,
+                                                        c, ldc, adds);
   int64_t r = 0;
   auto run = [&](auto count) {
     for (; r + count <= rows; r += count)
@@ -68,8 +73,6 @@ void multiplyStrip(int64_t rows, int64_t depth, const float *a, Distance lda,
           depth, a + (ByColumns ? r : r * lda), lda, b, ldb, c + r * ldc, ldc,
           adds);
   };
-  if constexpr (kTileRows > 8)
-    run(Constant<8>());
   run(Constant<4>());
   run(Constant<1>());
 }
@@ -87,14 +90,14 @@ inline void multiply(int64_t rows, int64_t width, const float *a, Distance lda,
                      const float *b, int64_t ldb, float *c, int64_t ldc,
                      bool adds, DepthOf depthOf) {
   for (int64_t w = 0; w < width; w += kTileColumns)
-    for (int64_t r = 0; r < rows; r += kTileRows) {
+    for (int64_t r = 0; r < rows; r += kStripRows) {
       Range depth = depthOf(r);
       if (depth.isEmpty() && adds)
         continue;
       if (depth.isEmpty())
         depth = {0, 0};
       multiplyStrip<2, ByColumns>(
-          smaller(kTileRows, rows - r), depth.end - depth.begin,
+          smaller(kStripRows, rows - r), depth.end - depth.begin,
           a + (ByColumns ? depth.begin * lda + r : r * lda + depth.begin), lda,
           b + depth.begin * ldb + w, ldb, c + r * ldc + w, ldc, adds);
     }

@@ -102,8 +102,8 @@ int main(int argc, char **argv) try {
       std::string(ingot::abi::kCpuLevelNames[static_cast<int>(getCpuLevel())])
           .c_str(),
       getThreadCount());
-  std::printf("%5s %5s %5s %5s %6s %9s %9s\n", "batch", "heads", "rows",
-              "size", "causal", "forward", "gradient");
+  std::printf("%5s %5s %5s %5s %6s %9s %9s\n", "batch", "heads", "rows", "size",
+              "causal", "forward", "gradient");
   struct Shape {
     int64_t batch, heads, rows, size;
     bool isCausal;
