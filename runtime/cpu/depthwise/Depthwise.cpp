@@ -59,38 +59,43 @@ void packFilter(const ingot_conv_desc &d, const DepthwiseBlocking &blocking,
               });
 }
 
+/// Where a line, and a pixel of it whose window reaches over an edge, find rows
+/// and filters. A thread keeps one for all lines.
+struct Sources {
+  std::vector<const float *> rows, filters, edgeRows, edgeFilters;
+};
+
 /// Computes the pixels of a line whose windows reach over an edge, from the
-/// taps that are inside. `sources` and `filters` are those of the first pixel
-/// whose window does not.
-void combineEdges(const Edges &edges, const Phase &phase,
-                  const std::vector<const float *> &sources,
-                  const std::vector<const float *> &filters, int64_t columns,
-                  Line line) {
+/// taps that are inside. The sources are those of the first pixel whose window
+/// does not. The line is that of the last such pixel afterwards.
+void combineEdges(const Edges &edges, const Phase &phase, Sources &sources,
+                  int64_t columns, Line &line) {
   float *row = line.to;
   int64_t channels = line.channels, taps = line.taps;
   auto perRow = static_cast<int64_t>(phase.taps.size()) / taps;
   line.pixels = line.step = 1;
   line.columnStep = channels;
-  std::vector<const float *> from, tapFilters;
+  std::vector<const float *> &from = sources.edgeRows,
+                             &filters = sources.edgeFilters;
   edges.forEach([&](int64_t p) {
     from.clear();
-    tapFilters.clear();
+    filters.clear();
     line.taps = 1;
-    for (size_t i = 0; i < sources.size(); ++i) {
+    for (size_t i = 0; i < sources.rows.size(); ++i) {
       int64_t shift = phase.taps[int64_t(i) % perRow * taps].shift;
       TapsInside inside(p * phase.step + shift, 1, taps, columns);
       if (inside.begin == inside.end)
         continue;
       // Where a row is one run, the same ones of every row.
       line.taps = inside.end - inside.begin;
-      from.push_back(sources[i] +
+      from.push_back(sources.rows[i] +
                      ((p - edges.begin) * phase.step + inside.begin) *
                          channels);
-      tapFilters.push_back(filters[i] + inside.begin * line.filterStep);
+      filters.push_back(sources.filters[i] + inside.begin * line.filterStep);
     }
     line.rows = static_cast<int64_t>(from.size());
     line.from = from.data();
-    line.filters = tapFilters.data();
+    line.filters = filters.data();
     line.to = row + p * line.toStep;
     combine(getKernels(channels), line);
   });
@@ -107,7 +112,8 @@ public:
   /// Whether rows are read where they are, so that nothing is kept of them.
   bool isInPlace() const { return reader.getRowSize() == 0; }
   /// Computes a row of results, if there is one of that number.
-  void runRow(int64_t image, int64_t d, int64_t h, const Room &room) const;
+  void runRow(int64_t image, int64_t d, int64_t h, const Room &room,
+              Sources &sources) const;
 
 private:
   const DepthwiseBlocking &blocking;
@@ -129,8 +135,8 @@ private:
 Combination::Combination(const DepthwiseBlocking &blocking, const Axes &axes,
                          const Images &from, const Images &to,
                          const Phase (&phases)[3], const float *filters)
-    : blocking(blocking), axes(axes), from(from), to(to),
-      phases{phases[0], phases[1], phases[2]}, filters(filters),
+    : blocking(blocking), axes(axes), from(from),
+      to(to), phases{phases[0], phases[1], phases[2]}, filters(filters),
       channels(from.channels), kernels(getKernels(channels)),
       edges(phases[2].count, phases[2].step, phases[2].getLow(),
             phases[2].getLow() + phases[2].getReach(), from.extents[2]),
@@ -159,12 +165,13 @@ Combination::Combination(const DepthwiseBlocking &blocking, const Axes &axes,
   tapStep = inner.size() > 1 ? inner[1].index - inner[0].index : 1;
 }
 
-void Combination::runRow(int64_t image, int64_t d, int64_t h,
-                         const Room &room) const {
+void Combination::runRow(int64_t image, int64_t d, int64_t h, const Room &room,
+                         Sources &sources) const {
   if (d >= phases[0].count || h >= phases[1].count)
     return;
   const auto &inner = phases[2].taps;
-  std::vector<const float *> sources, taps;
+  sources.rows.clear();
+  sources.filters.clear();
   for (const Phase::Tap &outer : phases[0].taps)
     for (const Phase::Tap &middle : phases[1].taps) {
       int64_t z = d * phases[0].step + outer.shift;
@@ -175,8 +182,8 @@ void Combination::runRow(int64_t image, int64_t d, int64_t h,
                                      z % slots[0] * slots[1] + y % slots[1],
                                      room.rows, room.tags);
       for (size_t i = 0; i < inner.size(); i += runTaps) {
-        sources.push_back(row + inner[i].shift * reader.getPixelStride());
-        taps.push_back(
+        sources.rows.push_back(row + inner[i].shift * reader.getPixelStride());
+        sources.filters.push_back(
             filters +
             ((outer.index * axes.kernel[1] + middle.index) * axes.kernel[2] +
              inner[i].index) *
@@ -186,13 +193,13 @@ void Combination::runRow(int64_t image, int64_t d, int64_t h,
   int64_t z = phases[0].first + d * phases[0].toStep;
   int64_t y = phases[1].first + h * phases[1].toStep;
   Line line = {};
-  line.rows = static_cast<int64_t>(sources.size());
+  line.rows = static_cast<int64_t>(sources.rows.size());
   line.taps = runTaps > 0 ? runTaps : 1;
   line.step = line.taps == 1 ? 1 : phases[2].step;
-  line.from = sources.data();
+  line.from = sources.rows.data();
   line.columnStep =
       reader.getPixelStride() * (line.taps == 1 ? phases[2].step : 1);
-  line.filters = taps.data();
+  line.filters = sources.filters.data();
   line.inputs = blocking.inputs;
   line.filterStep = tapStep * blocking.inputs * blocking.width;
   line.inputStep = blocking.width;
@@ -209,18 +216,18 @@ void Combination::runRow(int64_t image, int64_t d, int64_t h,
   if (hasWindows) {
     line.to += edges.begin * line.toStep;
     line.pixels = edges.end - edges.begin;
-    for (const float *&source : sources)
-      source += edges.begin * phases[2].step * channels;
+    for (const float *&row : sources.rows)
+      row += edges.begin * phases[2].step * channels;
   }
   if (line.pixels > 0)
     combine(kernels, line);
   if (hasWindows) {
     line.to -= edges.begin * line.toStep;
-    combineEdges(edges, phases[2], sources, taps, from.extents[2], line);
+    combineEdges(edges, phases[2], sources, from.extents[2], line);
   }
   if (!to.isPlain())
-    writeRow(to, image, z, y, phases[2].first, phases[2].toStep, line.pixels, 0,
-             channels, room.others);
+    writeRow(to, image, z, y, phases[2].first, phases[2].toStep,
+             phases[2].count, 0, channels, room.others);
 }
 
 /// Computes the results of some phases, row by row of all of them.
@@ -239,11 +246,12 @@ void combineImages(const DepthwiseBlocking &blocking, const Combination *begin,
   parallelTasks(batch * rows, /*grain=*/1, /*perThread=*/8,
                 [&](int64_t thread, int64_t first, int64_t last) {
                   Room room(blocking, scratch, thread);
+                  Sources sources;
                   for (int64_t task = first; task < last; ++task)
                     for (const Combination *phase = begin; phase != end;
                          ++phase)
                       phase->runRow(task / rows, task % rows / height,
-                                    task % height, room);
+                                    task % height, room, sources);
                   // What is stored past the caches is then seen by all.
                   if (streams)
                     std::atomic_thread_fence(std::memory_order_seq_cst);

@@ -37,8 +37,9 @@ inline void combinePixels(const Line &line, int64_t pixel, int64_t channel) {
     for (int c = 0; c < (Pixels - 1) * Step + Taps;
          ++c, from += line.columnStep) {
       Vector column = load(from);
-      // Of rows that the row of results before did not read, the next tile.
-      if (isNew)
+      // Of rows that the row of results before did not read, the next tile;
+      // with strides, a tile has too many columns.
+      if (isNew && Step == 1)
         __builtin_prefetch(from + Pixels * Step * line.columnStep);
 #pragma unroll
       for (int p = 0; p < Pixels; ++p)
@@ -113,37 +114,59 @@ constexpr int64_t mostRowsOf(int64_t taps) {
   return most >= 5 ? 5 : most == 4 ? 3 : most;
 }
 
-template <int Rows, int Taps> void correlateRows(const Correlation &c) {
-  for (int64_t channel = 0; channel < c.channels; channel += kLanes) {
-    float *to = c.sums + channel;
-    Vector sums[Rows][Taps];
+/// Adds to the sums of `Vectors` vectors of channels.
+template <int Rows, int Taps, int Vectors>
+void correlateVectors(const Correlation &c, int64_t channel) {
+  float *to = c.sums + channel;
+  Vector sums[Rows][Taps][Vectors];
+#pragma unroll
+  for (int r = 0; r < Rows; ++r)
+#pragma unroll
+    for (int t = 0; t < Taps; ++t)
+#pragma unroll
+      for (int v = 0; v < Vectors; ++v)
+        sums[r][t][v] = load(to + r * c.rowStep + t * c.sumStep + v * kLanes);
+  for (int64_t line = 0; line < c.lines; ++line) {
+    const float *a = c.a[line] + channel, *b[Rows];
 #pragma unroll
     for (int r = 0; r < Rows; ++r)
+      b[r] = c.b[r * c.lines + line] + channel;
+    for (int64_t p = 0; p < c.pixels; ++p, a += c.aStep) {
+      Vector left[Vectors];
 #pragma unroll
-      for (int t = 0; t < Taps; ++t)
-        sums[r][t] = load(to + r * c.rowStep + t * c.sumStep);
-    for (int64_t line = 0; line < c.lines; ++line) {
-      const float *a = c.a[line] + channel, *b[Rows];
+      for (int v = 0; v < Vectors; ++v)
+        left[v] = load(a + v * kLanes);
 #pragma unroll
-      for (int r = 0; r < Rows; ++r)
-        b[r] = c.b[r * c.lines + line] + channel;
-      for (int64_t p = 0; p < c.pixels; ++p, a += c.aStep) {
-        Vector left = load(a);
+      for (int r = 0; r < Rows; ++r) {
 #pragma unroll
-        for (int r = 0; r < Rows; ++r) {
+        for (int t = 0; t < Taps; ++t)
 #pragma unroll
-          for (int t = 0; t < Taps; ++t)
-            sums[r][t] += left * load(b[r] + t * c.tapStep);
-          b[r] += c.bStep;
-        }
+          for (int v = 0; v < Vectors; ++v)
+            sums[r][t][v] += left[v] * load(b[r] + t * c.tapStep + v * kLanes);
+        b[r] += c.bStep;
       }
     }
-#pragma unroll
-    for (int r = 0; r < Rows; ++r)
-#pragma unroll
-      for (int t = 0; t < Taps; ++t)
-        store(to + r * c.rowStep + t * c.sumStep, sums[r][t]);
   }
+#pragma unroll
+  for (int r = 0; r < Rows; ++r)
+#pragma unroll
+    for (int t = 0; t < Taps; ++t)
+#pragma unroll
+      for (int v = 0; v < Vectors; ++v)
+        store(to + r * c.rowStep + t * c.sumStep + v * kLanes, sums[r][t][v]);
+}
+
+/// Of neighbouring vectors of channels, as many as registers hold sums for:
+/// memory is then read in longer pieces.
+template <int Rows, int Taps> void correlateRows(const Correlation &c) {
+  constexpr int fitting = (kLanes == 16 ? 27 : 12) / (Rows * Taps);
+  constexpr int vectors = fitting > 3 ? 3 : fitting > 1 ? fitting : 1;
+  int64_t channel = 0;
+  for (; channel + (vectors - 1) * kLanes < c.channels;
+       channel += vectors * kLanes)
+    correlateVectors<Rows, Taps, vectors>(c, channel);
+  for (; channel < c.channels; channel += kLanes)
+    correlateVectors<Rows, Taps, 1>(c, channel);
 }
 
 template <int Taps> void correlateTaps(const Correlation &c) {
@@ -195,18 +218,20 @@ template <int Inputs, int First, int Count, typename Use>
 __attribute__((always_inline)) inline void forEachInput(int64_t channel,
                                                         Use use) {
   if constexpr (Inputs < kLanes) {
-    use(First, [](const float *from) __attribute__((always_inline)) {
-      return spreadLanes<Inputs, First>(load(from), Lanes<INGOT_LANES>());
-    });
+    use(
+        First, [](const float *from) __attribute__((always_inline)) {
+          return spreadLanes<Inputs, First>(load(from), Lanes<INGOT_LANES>());
+        });
     if constexpr (Count > 1)
       forEachInput<Inputs, First + 1, Count - 1>(channel, use);
   } else {
 #pragma unroll
     for (int64_t i = First; i < First + Count; ++i) {
       int64_t offset = i - channel % Inputs;
-      use(i, [offset](const float *from) __attribute__((always_inline)) {
-        return Vector{} + from[offset];
-      });
+      use(
+          i, [offset](const float *from) __attribute__((always_inline)) {
+            return Vector{} + from[offset];
+          });
     }
   }
 }
@@ -223,8 +248,8 @@ inline void combineGroupPixels(const Line &line, int64_t pixel,
         line.from[row] + pixel * Step * line.columnStep + channel;
     const float *taps = line.filters[row] + channel;
     forEachInput<Inputs, 0, Inputs>(
-        channel,
-        [&](int64_t input, auto spread) __attribute__((always_inline)) {
+        channel, [&](int64_t input,
+                     auto spread) __attribute__((always_inline)) {
           Vector filters[Taps];
 #pragma unroll
           for (int t = 0; t < Taps; ++t)
@@ -306,8 +331,8 @@ void correlateInputs(const Correlation &c, int64_t channel) {
 #pragma unroll
       for (int t = 0; t < Taps; ++t)
         forEachInput<Inputs, First, Count>(
-            channel,
-            [&](int64_t input, auto spread) __attribute__((always_inline)) {
+            channel, [&](int64_t input,
+                         auto spread) __attribute__((always_inline)) {
               sums[t][input - First] += spread(b + t * c.tapStep) * left;
             });
     }
