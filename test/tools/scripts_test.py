@@ -37,6 +37,24 @@ def run(script, *arguments):
     return done.returncode, done.stdout
 
 
+class Check(unittest.TestCase):
+    def run_check(self, argument):
+        # Were the argument ignored, the whole check would start, without an end in sight.
+        command = ["bash", str(ROOT / "tools/check"), argument]
+        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=30)
+
+    def test_prints_help_instead_of_starting(self):
+        done = self.run_check("--help")
+        self.assertEqual(done.returncode, 0)
+        self.assertTrue(done.stdout.startswith("usage: tools/check"), done.stdout)
+        self.assertIn("N passed, N failed", done.stdout)
+
+    def test_refuses_arguments(self):
+        done = self.run_check("--fast")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("--fast: not an argument", done.stderr)
+
+
 class SumTests(unittest.TestCase):
     def sum(self, **values):
         with tempfile.TemporaryDirectory() as folder:

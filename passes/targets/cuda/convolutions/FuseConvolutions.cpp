@@ -80,27 +80,29 @@ private:
 
   /// Returns the sums that are computed from the result alone.
   static SmallVector<ReduceOp> findStatistics(Value result) {
+    // Coefficients of all values, which are only looked at.
+    Operation *end = result.getParentBlock()->getTerminator();
+    Operation *before = end->getPrevNode();
+    OpBuilder builder(end);
+    ChannelPolynomials polynomials(builder, result);
+    auto isPolynomial = [&](Value value) {
+      auto polynomial = polynomials.of(value);
+      return polynomial && polynomial->getDegree() > 0;
+    };
     SmallVector<ReduceOp> found;
     SetVector<Operation *> readers(result.user_begin(), result.user_end());
     for (size_t i = 0; i < readers.size(); ++i) {
       Operation *op = readers[i];
       if (auto reduce = dyn_cast<ReduceOp>(op)) {
-        if (sumsChannels(reduce) && isPolynomial(result, reduce.getOperand()))
+        if (sumsChannels(reduce) && isPolynomial(reduce.getOperand()))
           found.push_back(reduce);
       } else if (isa<CastOp, AddOp, SubOp, MulOp>(op) &&
-                 isPolynomial(result, op->getResult(0))) {
+                 isPolynomial(op->getResult(0))) {
         readers.insert(op->user_begin(), op->user_end());
       }
     }
-    return found;
-  }
-
-  static bool isPolynomial(Value of, Value value) {
-    Operation *end = value.getDefiningOp(), *before = end->getPrevNode();
-    OpBuilder builder(end);
-    auto polynomial = ChannelPolynomials(builder, of).of(value);
     eraseUnused(before, end);
-    return polynomial && polynomial->getDegree() > 0;
+    return found;
   }
 
   void fuseStatistics(ConvOp conv) {
