@@ -18,6 +18,7 @@
 #include "runtime/cpu/convolution/ReferenceConvolution.h"
 #include "runtime/cpu/depthwise/Depthwise.h"
 #include "runtime/cpu/direct/DirectConvolution.h"
+#include "runtime/cpu/direct/DirectFilterGrad.h"
 #include "runtime/cpu/direct/Panels.h"
 #include "runtime/cpu/gemm/Gemm.h"
 #include "runtime/cpu/gemm/PackedGemm.h"
@@ -46,13 +47,16 @@ static void runWinograd(ingot_context *context, const ingot_conv_desc &desc,
 }
 
 /// Whether a GEMM is faster than reading pixels where they are, as measured:
-/// for the gradient of filters, where there are so few pixels that filters are
-/// most of the work, where pixels fall into the same cache sets, and in 16
+/// for most gradients of filters, where there are so few pixels that filters
+/// are most of the work, where pixels fall into the same cache sets, and in 16
 /// bits, unless pairs in bf16 are multiplied.
-static bool isFastPointwise(const ingot_matmul_desc &matmul, ConvKind kind) {
+static bool isFastPointwise(const ingot_conv_desc &desc,
+                            const ingot_matmul_desc &matmul, ConvKind kind) {
   bool isWide = matmul.a_type == INGOT_F32;
+  if (kind == ConvKind::FilterGrad)
+    return !isWide || !direct::isFastFilterGrad(desc);
   int64_t pixelBytes = matmul.k * (isWide ? 4 : 2);
-  if (kind == ConvKind::FilterGrad || matmul.math == INGOT_MATH_STRASSEN ||
+  if (matmul.math == INGOT_MATH_STRASSEN ||
       matmul.m <= 2 * std::min(matmul.n, matmul.k) ||
       pixelBytes % ingot::abi::kDirectConflict == 0)
     return true;
@@ -74,7 +78,7 @@ static void runOnVectors(ingot_context *context, const ingot_conv_desc &desc,
   }
   if (ingot::abi::isPointwise(desc)) {
     ingot_matmul_desc matmul = ingot::abi::getPointwiseMatmul(desc, kind);
-    if (isFastPointwise(matmul, kind))
+    if (isFastPointwise(desc, matmul, kind))
       return multiplyPacked(context, matmul, /*onTiles=*/false, first, second,
                             result, scratch);
   }

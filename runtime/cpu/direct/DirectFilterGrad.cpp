@@ -29,6 +29,12 @@ constexpr int64_t kRows = 1 << 10;
 /// Panels of a task, and rows that are multiplied at once.
 constexpr int64_t kPanels = 4, kMostRows = ingot::abi::kDirectGradRows;
 
+/// Whether pixels of a panel fall into different cache sets.
+bool isSpread(int64_t channels) {
+  return channels * int64_t(sizeof(float)) % ingot::abi::kDirectGradConflict !=
+         0;
+}
+
 class FilterGrad {
 public:
   FilterGrad(const ingot_conv_desc &desc, const Axes &axes,
@@ -74,6 +80,8 @@ private:
   PanelList panels;
   /// Columns of sums, and sums of the taps of a row.
   int64_t width, tapRowSize;
+  /// Whether rows of the gradient are read where they are: panels are whole.
+  bool readsGrads;
 };
 
 FilterGrad::FilterGrad(const ingot_conv_desc &desc, const Axes &axes,
@@ -91,7 +99,9 @@ FilterGrad::FilterGrad(const ingot_conv_desc &desc, const Axes &axes,
           ingot::abi::kDirectGradConflict)),
       inputs(input.channels / desc.groups),
       outputs(grads.channels / desc.groups), panels(1, outputs, kRows, ofPairs),
-      width(panels.getColumns()), tapRowSize(axes.kernel[2] * inputs * width) {
+      width(panels.getColumns()), tapRowSize(axes.kernel[2] * inputs * width),
+      readsGrads(grads.isPlain() && width == outputs &&
+                 isSpread(grads.channels)) {
   if (reader.getRowSize() * blocking.slots[0] * blocking.slots[1] >
           blocking.rows ||
       axes.kernel[0] * axes.kernel[1] * tapRowSize * desc.groups *
@@ -165,6 +175,10 @@ void FilterGrad::multiplyTapRow(int64_t image, int64_t depth, int64_t height,
   }
   if (tile.segments == 0)
     return;
+  const float *pixels = room.grads;
+  if (readsGrads)
+    pixels = reinterpret_cast<const float *>(grads.data) +
+             grads.getRow(image, depth, height) + group * outputs;
   int64_t steps = divideCeil(columns, ingot::abi::kDirectColumns);
   for (int64_t step = 0; step < steps; ++step) {
     int64_t x = columns * step / steps;
@@ -173,10 +187,12 @@ void FilterGrad::multiplyTapRow(int64_t image, int64_t depth, int64_t height,
       const Panel &panel = panels[i];
       tile.vectors = panel.vectors;
       tile.columns = panel.width;
-      const float *grads = room.grads + (panel.offset - panels[first].offset) *
-                                            columns * blocking.chunk;
+      tile.bStep = readsGrads ? grads.channels : panel.width;
+      int64_t offset = readsGrads ? panel.column
+                                  : (panel.offset - panels[first].offset) *
+                                        columns * blocking.chunk;
       for (int64_t row = 0; row < tile.segments; ++row)
-        packed[row] = grads + (places[row] + x) * panel.width;
+        packed[row] = pixels + offset + (places[row] + x) * tile.bStep;
       int64_t tiles = divideCeil(size, kernels.mostRows[panel.vectors]);
       for (int64_t run = 0; run < runs; ++run)
         for (int64_t t = 0; t < tiles; ++t) {
@@ -207,7 +223,7 @@ void FilterGrad::sumImages(int64_t begin, int64_t end, int64_t group,
     for (int64_t d = 0; d < axes.out[0]; ++d)
       for (int64_t h = 0; h < axes.out[1]; h += blocking.chunk) {
         int64_t count = std::min(blocking.chunk, axes.out[1] - h);
-        for (int64_t row = 0; row < count; ++row)
+        for (int64_t row = 0; row < count && !readsGrads; ++row)
           packGrads(image, d, h + row, group, first, last, row, room.grads);
         for (int64_t tapRow = 0; tapRow < tapRows; ++tapRow)
           multiplyTapRow(image, d, h, count, tapRow, group, first, last, room,
@@ -277,6 +293,15 @@ void FilterGrad::run(void *filterGrad, char *scratch) {
 }
 
 } // namespace
+
+bool ingot::runtime::direct::isFastFilterGrad(const ingot_conv_desc &desc) {
+  constexpr int64_t lanes = 16, most = 128;
+  PanelList panels(1, desc.out_channels, kRows, /*ofPairs=*/false);
+  return desc.groups == 1 && panels.getLanes() == lanes &&
+         panels.getColumns() == desc.out_channels &&
+         isSpread(desc.out_channels) &&
+         std::min(desc.in_channels, desc.out_channels) < most;
+}
 
 void ingot::runtime::direct::convolveFilterGradDirect(
     const ingot_conv_desc &desc, const Axes &axes,

@@ -15,8 +15,7 @@ namespace ingot::runtime::direct {
 
 /// A tile of a product that is summed over segments: c[row][column] is, or
 /// grows by, the sum of a[segment][row, i] * b[segment][i, column] over the
-/// segments and over i < length. Rows of b are `vectors` vectors, one after the
-/// other.
+/// segments and over i < length. Rows of b are `vectors` vectors.
 struct Tile {
   /// Elements, or pairs of elements in bf16 where the kernels multiply those.
   int64_t segments, length;
@@ -27,6 +26,9 @@ struct Tile {
   /// The distance of elements of `a`: from one i to the next where columns are
   /// contiguous, else from one row to the next.
   int64_t aStep;
+  /// Where columns of `a` are contiguous, the distance of rows of `b`, of which
+  /// whole vectors are read; else they are one after the other.
+  int64_t bStep;
   float *c;
   /// Where sums of pairs are rounded to, instead of `c`; not with `adds`.
   uint16_t *rounded;

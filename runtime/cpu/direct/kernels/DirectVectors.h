@@ -152,7 +152,7 @@ void multiplyTile(const Tile &t) {
           sum[r][v] = addProduct(sum[r][v], left, right[v]);
       }
       a += ByColumns ? aStep : 1;
-      b += Vectors * kLanes;
+      b += ByColumns ? t.bStep : Vectors * kLanes;
     };
     int64_t i = 0;
     if constexpr (!ByColumns)

@@ -357,6 +357,16 @@ TEST(Convolution, Pointwise) {
   check<float>(INGOT_F32, 1e-5, 30, drawStrassenDesc, Scale::Whole);
 }
 
+// Gradients of filters read the output's gradient where it is.
+TEST(Convolution, PointwiseOfFewChannels) {
+  check<float>(INGOT_F32, 1e-4, 10, [](Philox &random, ingot_dtype type) {
+    ingot_conv_desc d = drawPointwiseDesc(random, type);
+    d.in_channels = 24;
+    d.out_channels = 48;
+    return d;
+  });
+}
+
 // The sums of both are in the same order: of the filter's gradient with many
 // channels, and of all with few pixels or by Strassen's algorithm.
 TEST(Convolution, PointwiseIsAMatmul) {
