@@ -80,14 +80,34 @@ static bool isReadPointwise(FusionOp fusion, unsigned operand,
   return true;
 }
 
+/// Returns true for tensors of the same number of elements and the same element
+/// type.
+static bool haveSameElements(Value a, Value b) {
+  RankedTensorType left = tensorType(a), right = tensorType(b);
+  return left.getElementType() == right.getElementType() &&
+         left.getNumElements() == right.getNumElements();
+}
+
 /// Returns true if a result of a fusion may be written over an operand.
 bool StepGraph::mayOverwrite(FusionOp fusion, unsigned operand,
                              unsigned result) const {
   if (fusion.getKind() != FusionKind::Row)
     return isReadPointwise(fusion, operand, result);
-  Block &body = fusion.getBody().front();
-  return codegen::RowSchedule(body).mayOverwrite(body, operand, result,
-                                                 sharesRows);
+  // The schedule of the rows takes longer than all questions about it.
+  auto [known, isNew] = overwritable.try_emplace(fusion);
+  llvm::SmallBitVector &may = known->second;
+  unsigned results = fusion->getNumResults();
+  if (isNew) {
+    Block &body = fusion.getBody().front();
+    codegen::RowSchedule schedule(body);
+    may.resize(fusion->getNumOperands() * results);
+    for (unsigned from = 0; from < fusion->getNumOperands(); ++from)
+      for (unsigned to = 0; to < results; ++to)
+        if (haveSameElements(fusion->getResult(to), fusion->getOperand(from)))
+          may[from * results + to] =
+              schedule.mayOverwrite(body, from, to, sharesRows);
+  }
+  return may[operand * results + result];
 }
 
 /// Returns whether a result of the body of a loop is one of its arguments, and
@@ -156,14 +176,6 @@ void StepGraph::findStates() {
       copiedStates.push_back(result.getOperandNumber());
     }
   }
-}
-
-/// Returns true for tensors of the same number of elements and the same element
-/// type.
-static bool haveSameElements(Value a, Value b) {
-  RankedTensorType left = tensorType(a), right = tensorType(b);
-  return left.getElementType() == right.getElementType() &&
-         left.getNumElements() == right.getNumElements();
 }
 
 /// The results that may reuse the memory of an operand whose lifetime ends.

@@ -172,6 +172,9 @@ private:
   /// The target's alignment, of which the bytes of all lifetimes are multiples.
   int64_t alignment;
   bool sharesRows;
+  /// For fusions over rows that were asked about, each operand with each
+  /// result: whether the result may be written over the operand.
+  mutable llvm::DenseMap<mlir::Operation *, llvm::SmallBitVector> overwritable;
   llvm::DenseMap<mlir::Operation *, unsigned> position;
   /// The tensors in the state block.
   llvm::DenseMap<mlir::Value, mlir::FlatSymbolRefAttr> inState;
