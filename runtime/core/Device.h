@@ -84,6 +84,11 @@ public:
     double seconds = 0;
     /// Whether steps are spent on kernels as well.
     bool triesKernels = false;
+    /// Whether what an earlier run had no time for is measured, so that the run
+    /// may have other bits.
+    bool goesOn = false;
+    /// Ranks measure for themselves.
+    int64_t rank = 0;
   };
   /// Measures alternatives in the first runs of functions, and keeps the
   /// fastest choices. Called before the first run. Returns false if there is

@@ -396,8 +396,7 @@ void CudaDevice::completeState() {
 }
 
 bool CudaDevice::tune(const Tuning &tuning) {
-  tuner = std::make_unique<Tuner>(driver, stream, getName(), tuning.path,
-                                  tuning.seconds);
+  tuner = std::make_unique<Tuner>(driver, stream, getName(), tuning);
   launches = std::make_unique<LaunchTuner>(
       *tuner, driver, stream, gpu, module.device_ptx, tuning.triesKernels);
   return true;

@@ -4,14 +4,18 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <string_view>
 #include <utility>
 
 using namespace ingot::runtime;
 
+/// The end of a choice that no time was left to measure.
+static constexpr std::string_view kNotMeasured = " (not measured)";
+
 Tuner::Tuner(const Driver &driver, CUstream stream, std::string gpu,
-             std::string path, double seconds)
-    : driver(driver), stream(stream), kept(std::move(gpu), std::move(path)),
-      most(seconds) {
+             const Device::Tuning &tuning)
+    : driver(driver), stream(stream), kept(std::move(gpu), tuning.path),
+      rank(tuning.rank), goesOn(tuning.goesOn), most(tuning.seconds) {
   driver.check(driver.cuEventCreate(&begin, CU_EVENT_DEFAULT),
                "making an event");
   driver.check(driver.cuEventCreate(&end, CU_EVENT_DEFAULT), "making an event");
@@ -21,6 +25,31 @@ Tuner::~Tuner() {
   for (CUevent event : {begin, end})
     if (event)
       (void)driver.cuEventDestroy(event);
+}
+
+std::string Tuner::nameKey(const std::string &key) const {
+  return rank == 0 ? key : "rank " + std::to_string(rank) + ": " + key;
+}
+
+std::optional<std::string> Tuner::find(const std::string &key) const {
+  std::optional<std::string> choice = kept.find(nameKey(key));
+  if (!choice)
+    choice = kept.find(key);
+  size_t length = kNotMeasured.size();
+  if (!choice || choice->size() < length ||
+      choice->compare(choice->size() - length, length, kNotMeasured) != 0)
+    return choice;
+  if (goesOn)
+    return std::nullopt;
+  return choice->substr(0, choice->size() - length);
+}
+
+void Tuner::keep(const std::string &key, const std::string &choice,
+                 bool isMeasured) {
+  if (isMeasured)
+    kept.keep(nameKey(key), choice);
+  else if (most.count() > 0)
+    kept.keep(nameKey(key), choice + std::string(kNotMeasured));
 }
 
 std::optional<float> Tuner::time(const std::function<bool()> &put) {
@@ -89,7 +118,8 @@ std::string Tuner::takeReport() {
   if (leftOut != 0 && most.count() > 0)
     text += (text.empty() ? "tune: " : "; ") + std::to_string(leftOut) +
             " calls have the library's first choice, because the time was over "
-            "(--tune-seconds)";
+            "(--tune-seconds); so they have in later runs, unless --tune is "
+            "given";
   measured = leftOut = 0;
   return text;
 }

@@ -3,13 +3,16 @@
 //
 // Measures on the GPU which of several alternatives is fastest: algorithms of
 // libraries, and numbers of blocks. Choices are kept in a file; what is in the
-// file is not measured again. Measuring ends after a time.
+// file is not measured again. Measuring ends after a time; what is left then
+// keeps the library's first choice in later runs, too, so that these have the
+// same bits.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef INGOT_RUNTIME_CUDA_TUNER_H
 #define INGOT_RUNTIME_CUDA_TUNER_H
 
+#include "runtime/core/Device.h"
 #include "runtime/core/files/TunedFile.h"
 #include "runtime/cuda/Driver.h"
 
@@ -22,19 +25,17 @@ namespace ingot::runtime {
 
 class Tuner {
 public:
-  /// Keeps choices for `gpu` in the file at `path`; in the user's cache if it
-  /// is empty. Measures algorithms of libraries for at most about `seconds`.
+  /// Keeps choices for `gpu`.
   Tuner(const Driver &driver, CUstream stream, std::string gpu,
-        std::string path, double seconds);
+        const Device::Tuning &tuning);
   ~Tuner();
 
-  /// As in TunedFile.
-  std::optional<std::string> find(const std::string &key) const {
-    return kept.find(key);
-  }
-  void keep(const std::string &key, const std::string &choice) {
-    kept.keep(key, choice);
-  }
+  /// Returns the choice that is kept for `key`, by this rank or by the first.
+  std::optional<std::string> find(const std::string &key) const;
+  /// Keeps a choice, or the first one where there was no time to measure. A run
+  /// that is given no time at all keeps measured choices only.
+  void keep(const std::string &key, const std::string &choice,
+            bool isMeasured = true);
   std::string takeProblem() { return kept.takeProblem(); }
 
   /// Candidates that are made and measured while this lives, which takes a part
@@ -65,6 +66,8 @@ public:
   std::string takeReport();
 
 private:
+  /// What the file calls a choice of this rank.
+  std::string nameKey(const std::string &key) const;
   /// Returns the milliseconds of the work that `put` enqueues; nothing if it
   /// returns false.
   std::optional<float> time(const std::function<bool()> &put);
@@ -72,6 +75,8 @@ private:
   const Driver &driver;
   CUstream stream;
   TunedFile kept;
+  int64_t rank;
+  bool goesOn;
   CUevent begin = nullptr, end = nullptr;
   std::chrono::duration<double> most, spent{0};
   /// The searches that ended with a choice, and those that did not, since the

@@ -134,7 +134,9 @@ static int run(int argc, char **argv, Console &console) {
   if (!options.tune.empty())
     session.tune({options.tune == "cache" ? "" : options.tune,
                   static_cast<double>(options.tuneSeconds),
-                  options.isGiven("--tune")});
+                  options.isGiven("--tune"),
+                  options.isGiven("--tune") || options.nondeterministic,
+                  ranks.getRank()});
   if (options.nondeterministic && !session.allowVariation())
     throw usageError("--nondeterministic", "results do not vary on a CPU",
                      "leave it out, or compile with --target cuda");

@@ -7,8 +7,11 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <fcntl.h>
 #include <filesystem>
 #include <string_view>
+#include <sys/file.h>
+#include <unistd.h>
 
 using namespace ingot::runtime;
 
@@ -23,6 +26,28 @@ static std::string getDefaultPath() {
     return std::string(cache) + "/ingot/tuned.txt";
   return home && *home ? std::string(home) + "/.cache/ingot/tuned.txt" : "";
 }
+
+namespace {
+/// Waits until no other process holds it. Where a file system has no locks,
+/// choices of processes that write at the same time may be lost.
+class WaitingLock {
+public:
+  explicit WaitingLock(const std::string &folder)
+      : descriptor(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+    if (descriptor >= 0)
+      (void)flock(descriptor, LOCK_EX);
+  }
+  WaitingLock(const WaitingLock &) = delete;
+  WaitingLock &operator=(const WaitingLock &) = delete;
+  ~WaitingLock() {
+    if (descriptor >= 0)
+      close(descriptor);
+  }
+
+private:
+  int descriptor;
+};
+} // namespace
 
 TunedFile::TunedFile(std::string machine, std::string path)
     : machine(std::move(machine)),
@@ -61,17 +86,20 @@ std::optional<std::string> TunedFile::find(const std::string &key) const {
 }
 
 void TunedFile::keep(const std::string &key, const std::string &choice) {
-  choices[machine + '\t' + key] = choice;
+  kept[machine + '\t' + key] = choice;
+  choices = kept;
   if (path.empty()) {
     problem = "HOME is not set";
     return;
   }
-  // Other ranks and trainers write the file as well.
+  std::string folder = getDirectory(path);
+  std::error_code ignored;
+  if (!folder.empty())
+    std::filesystem::create_directories(folder, ignored);
+  // Other ranks and trainers write the file as well, and may have chosen anew.
+  WaitingLock lock(folder.empty() ? "." : folder);
   read();
   try {
-    std::error_code ignored;
-    if (std::string folder = getDirectory(path); !folder.empty())
-      std::filesystem::create_directories(folder, ignored);
     AtomicFile file(path);
     file.write(kHeader);
     for (const auto &[name, text] : choices)

@@ -36,8 +36,9 @@ private:
   void read();
 
   std::string machine, path, problem;
-  /// The lines of the file: a machine with a key, and the choice.
-  std::map<std::string, std::string> choices;
+  /// The lines of the file: a machine with a key, and the choice. And those
+  /// that were kept here.
+  std::map<std::string, std::string> choices, kept;
 };
 
 } // namespace ingot::runtime

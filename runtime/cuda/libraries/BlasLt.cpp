@@ -349,11 +349,13 @@ BlasLt::Choice &BlasLt::chooseAlgorithm(Plan &plan,
         listAlgorithms(plan, desc, operands);
     if (!algorithms.empty())
       choice.algorithm = algorithms.front();
-    if (tuner && choice.algorithm)
-      if (auto fastest = measure(plan, algorithms, operands)) {
+    if (tuner && choice.algorithm) {
+      auto fastest = measure(plan, algorithms, operands);
+      if (fastest)
         choice.algorithm = fastest;
-        tuner->keep("matmul " + kind, toHex(*fastest));
-      }
+      tuner->keep("matmul " + kind, toHex(*choice.algorithm),
+                  fastest.has_value());
+    }
   }
   plan.isSupported = choice.algorithm.has_value();
   if (plan.isSupported)
@@ -404,10 +406,9 @@ bool BlasLt::isFasterApart(const Plan &plan, const ingot_matmul_desc &desc,
     separately();
     return true;
   });
-  if (!fastest)
-    return false;
-  tuner->keep(key, names[*fastest]);
-  return *fastest == 1;
+  size_t choice = fastest.value_or(0);
+  tuner->keep(key, names[choice], fastest.has_value());
+  return choice == 1;
 }
 
 cublasStatus_t BlasLt::run(const Plan &plan, const Operands &operands) const {

@@ -274,18 +274,17 @@ void Dnn::tune(Plan &plan, const ingot_conv_desc &desc,
   }
   // Making the plans of candidates takes most of the time.
   Tuner::Search search(*tuner);
-  if (!search.hasTime())
-    return;
-  algorithms = findAlgorithms(plan, desc, kMostCandidates);
-  // Repeated runs are safe, because inputs are not overwritten.
-  std::optional<size_t> fastest =
-      search.findFastest(algorithms.size(), [&](size_t i) {
-        return run(algorithms[i], tensors, scratch) == CUDNN_STATUS_SUCCESS;
-      });
-  if (!fastest)
-    return;
-  plan.algorithm = std::move(algorithms[*fastest]);
-  tuner->keep(key, plan.algorithm.choice.name);
+  std::optional<size_t> fastest;
+  if (search.hasTime()) {
+    algorithms = findAlgorithms(plan, desc, kMostCandidates);
+    // Repeated runs are safe, because inputs are not overwritten.
+    fastest = search.findFastest(algorithms.size(), [&](size_t i) {
+      return run(algorithms[i], tensors, scratch) == CUDNN_STATUS_SUCCESS;
+    });
+  }
+  plan.algorithm =
+      fastest ? std::move(algorithms[*fastest]) : findFirst(plan, desc);
+  tuner->keep(key, plan.algorithm.choice.name, fastest.has_value());
 }
 
 std::unique_ptr<Dnn::Plan> Dnn::plan(const ingot_conv_desc &desc,
@@ -295,7 +294,7 @@ std::unique_ptr<Dnn::Plan> Dnn::plan(const ingot_conv_desc &desc,
   auto plan = describe(desc, result, tensors.getFusion());
   if (tuner)
     tune(*plan, desc, result, tensors, scratch);
-  if (!plan->algorithm.execution.get())
+  else
     plan->algorithm = findFirst(*plan, desc);
   return plan;
 }

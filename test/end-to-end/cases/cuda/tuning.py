@@ -3,7 +3,7 @@
 
 import re
 
-from fakes import trainer
+from fakes import read_calls, run_ranks, trainer
 from harness import case, check, golden
 
 
@@ -102,18 +102,57 @@ def by_default(ingot):
     # A profile without a record measures nothing.
     _, _, _, said = run(ingot.path("none"), "--profile", ingot.path("profile.json"))
     check("tune:" not in said, said)
-    # Where the time is over, the library's first choices remain, and nothing is kept of what is not measured.
+    # Where the time is over, the library's first choices remain, and are kept as such.
     cache = ingot.path("cache")
     chosen, timings, _, said = run(cache, "--tune-seconds", 1, INGOT_FAKE_SLOW="30")
     check("library's first choice" in said and "--tune-seconds" in said, said)
-    some = (cache / "ingot/tuned.txt").read_text().count("\n")
-    check(1 < some < kept.count("\n"), f"{some} lines of {kept.count(chr(10))}")
-    # The next run goes on.
-    run(cache)
-    check((cache / "ingot/tuned.txt").read_text().count("\n") == kept.count("\n"), "the second run keeps the rest")
+    some = (cache / "ingot/tuned.txt").read_text()
+    left = some.count("(not measured)")
+    check(0 < left < some.count("\n") - 1, f"{left} of {some} are not measured")
+    # The next run has the same algorithms, although others would now be faster.
+    again, timings, asked, said = run(cache, INGOT_FAKE_TIMES="555552222244444")
+    check(again == chosen and timings == asked == 0, f"{again}, first {chosen}, {timings} timings: {said}")
+    check((cache / "ingot/tuned.txt").read_text() == some, "a run without time to measure changes the choices")
+    # It goes on where the user permits other bits.
+    for flag in ("--nondeterministic", "--tune"):
+        (cache / "ingot/tuned.txt").write_text(some)
+        _, timings, _, said = run(cache, flag)
+        check(timings > 0 and "took the fastest" in said, f"{flag}: {timings} timings, {said}")
+        check((cache / "ingot/tuned.txt").read_text().count("\n") == kept.count("\n"), f"{flag} leaves out some")
+        check("(not measured)" not in (cache / "ingot/tuned.txt").read_text(), f"{flag} leaves out some")
     # Matmuls of one shape have one choice.
     products = {line.split("\t")[1] for line in kept.splitlines() if "\tmatmul by" in line}
     check(heuristics <= 2 * len(products), f"{heuristics} heuristics for {len(products)} kinds of matmuls")
+
+
+@case("cuda ranks keep choices of their own")
+def by_rank(ingot):
+    kept = ingot.path("choices.txt")
+    command, env, logs = run_ranks(ingot, 2, trainer_flags=f"--tune={kept}")
+
+    def run(times=None):
+        """The last algorithms of each rank, in order, and how often the library proposes some."""
+        # Another algorithm is the fastest on each rank.
+        prefix = f"times=({times}); export INGOT_FAKE_TIMES=${{times[OMPI_COMM_WORLD_RANK]}}; " if times else ""
+        for rank in range(2):
+            logs.with_name(f"{logs.name}.{rank}").unlink(missing_ok=True)
+        ingot.succeed([*command[:-1], prefix + command[-1]], env=env)
+        chosen, asked = [], 0
+        for rank in range(2):
+            lines = read_calls(logs, rank)
+            products = [line for line in lines if line.startswith("cublasLtMatmul ")]
+            chosen.append([re.search(r"algorithm=(\d)", line)[1] for line in products[-8:]])
+            asked += sum(line.startswith("cublasLtMatmulAlgoGetHeuristic") for line in lines)
+        return chosen, asked
+
+    # Epilogues first, so that only algorithms are timed.
+    run()
+    header, *lines = kept.read_text().splitlines(keepends=True)
+    kept.write_text(header + "".join(line for line in lines if "matmul by" not in line))
+    chosen, asked = run("555552222244444 555554444422222")
+    check(asked > 0 and set(chosen[0]) == {"2"}, f"{chosen}, {asked} heuristics")
+    again, asked = run()
+    check(again == chosen and asked == 0, f"{again}, first {chosen}, {asked} heuristics")
 
 
 @case("cuda epilogues of the library are tried against kernels")

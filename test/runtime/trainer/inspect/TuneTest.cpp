@@ -168,6 +168,10 @@ TEST(TunedFile, KeepsChoicesByMachine) {
   EXPECT_EQ(again.find("key"), "first");
   EXPECT_FALSE(again.find("another"));
   EXPECT_EQ(TunedFile("other", path).find("key"), "second");
+  // What others have chosen since stays.
+  one.keep("key", "third");
+  again.keep("another", "fourth");
+  EXPECT_EQ(TunedFile("one machine", path).find("key"), "third");
   // A file of something else is not read.
   std::ofstream(path) << "one machine\tkey\tfirst\n";
   EXPECT_FALSE(TunedFile("one machine", path).find("key"));
