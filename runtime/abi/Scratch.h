@@ -144,10 +144,10 @@ constexpr int64_t getScratchBytes(const ingot_matmul_desc &desc,
   int64_t bytes = detail::packedBytes(desc, machine, kVectorBlocking,
                                       /*onTiles=*/false);
   if (desc.math == INGOT_MATH_STRASSEN)
-    bytes = std::max(
-        bytes, detail::packedBytes(desc, machine,
-                                   getStrassenBlocking(kVectorBlocking),
-                                   /*onTiles=*/false));
+    bytes = std::max(bytes,
+                     detail::packedBytes(desc, machine,
+                                         getStrassenBlocking(kVectorBlocking),
+                                         /*onTiles=*/false));
   // The same trainer may run on a CPU that multiplies in bf16 and on others.
   if (desc.a_type == INGOT_BF16 && desc.b_type == INGOT_BF16)
     bytes = std::max(bytes, detail::packedBytes(desc, machine, kDotBlocking,

@@ -55,9 +55,9 @@ static bool multiply(ingot_context *context, const ingot_matmul_desc &desc,
     if (type != INGOT_F32 && type != INGOT_BF16 && type != INGOT_F16)
       throw std::invalid_argument("nothing multiplies " +
                                   std::string(getName(getDType(type))));
-  bool onTiles = (desc.math == INGOT_MATH_TILES ||
-                  desc.math == INGOT_MATH_BF16X3) &&
-                 hasTileUnits();
+  bool onTiles =
+      (desc.math == INGOT_MATH_TILES || desc.math == INGOT_MATH_BF16X3) &&
+      hasTileUnits();
   multiplyPacked(context, desc, onTiles, a, b, c, scratch, epilogue);
   return true;
 }

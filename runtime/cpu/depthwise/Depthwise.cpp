@@ -135,8 +135,8 @@ private:
 Combination::Combination(const DepthwiseBlocking &blocking, const Axes &axes,
                          const Images &from, const Images &to,
                          const Phase (&phases)[3], const float *filters)
-    : blocking(blocking), axes(axes), from(from),
-      to(to), phases{phases[0], phases[1], phases[2]}, filters(filters),
+    : blocking(blocking), axes(axes), from(from), to(to),
+      phases{phases[0], phases[1], phases[2]}, filters(filters),
       channels(from.channels), kernels(getKernels(channels)),
       edges(phases[2].count, phases[2].step, phases[2].getLow(),
             phases[2].getLow() + phases[2].getReach(), from.extents[2]),

@@ -218,20 +218,18 @@ template <int Inputs, int First, int Count, typename Use>
 __attribute__((always_inline)) inline void forEachInput(int64_t channel,
                                                         Use use) {
   if constexpr (Inputs < kLanes) {
-    use(
-        First, [](const float *from) __attribute__((always_inline)) {
-          return spreadLanes<Inputs, First>(load(from), Lanes<INGOT_LANES>());
-        });
+    use(First, [](const float *from) __attribute__((always_inline)) {
+      return spreadLanes<Inputs, First>(load(from), Lanes<INGOT_LANES>());
+    });
     if constexpr (Count > 1)
       forEachInput<Inputs, First + 1, Count - 1>(channel, use);
   } else {
 #pragma unroll
     for (int64_t i = First; i < First + Count; ++i) {
       int64_t offset = i - channel % Inputs;
-      use(
-          i, [offset](const float *from) __attribute__((always_inline)) {
-            return Vector{} + from[offset];
-          });
+      use(i, [offset](const float *from) __attribute__((always_inline)) {
+        return Vector{} + from[offset];
+      });
     }
   }
 }
@@ -248,8 +246,8 @@ inline void combineGroupPixels(const Line &line, int64_t pixel,
         line.from[row] + pixel * Step * line.columnStep + channel;
     const float *taps = line.filters[row] + channel;
     forEachInput<Inputs, 0, Inputs>(
-        channel, [&](int64_t input,
-                     auto spread) __attribute__((always_inline)) {
+        channel,
+        [&](int64_t input, auto spread) __attribute__((always_inline)) {
           Vector filters[Taps];
 #pragma unroll
           for (int t = 0; t < Taps; ++t)
@@ -331,8 +329,8 @@ void correlateInputs(const Correlation &c, int64_t channel) {
 #pragma unroll
       for (int t = 0; t < Taps; ++t)
         forEachInput<Inputs, First, Count>(
-            channel, [&](int64_t input,
-                         auto spread) __attribute__((always_inline)) {
+            channel,
+            [&](int64_t input, auto spread) __attribute__((always_inline)) {
               sums[t][input - First] += spread(b + t * c.tapStep) * left;
             });
     }

@@ -26,9 +26,10 @@ const Kernels &ingot::runtime::gemm::getVectorKernels() {
 
 const Kernels &ingot::runtime::gemm::getStrassenKernels() {
 #ifdef __x86_64__
-  static const Kernels &kernels = VectorBuilds{
-      genericStrassenKernels, avx2StrassenKernels, avx512StrassenKernels}
-                                      .get();
+  static const Kernels &kernels =
+      VectorBuilds{genericStrassenKernels, avx2StrassenKernels,
+                   avx512StrassenKernels}
+          .get();
   return kernels;
 #else
   return genericStrassenKernels;

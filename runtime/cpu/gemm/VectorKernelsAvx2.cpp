@@ -16,8 +16,7 @@
 
 const ingot::runtime::gemm::Kernels ingot::runtime::gemm::avx2Kernels =
     makeVectorKernels(kBlocking, packA, packB, multiplyTile, multiplyVector);
-const ingot::runtime::gemm::Kernels
-    ingot::runtime::gemm::avx2StrassenKernels =
-        makeVectorKernels(kStrassen, packStrassenA, packStrassenB,
-                          multiplyStrassen, multiplyVector);
+const ingot::runtime::gemm::Kernels ingot::runtime::gemm::avx2StrassenKernels =
+    makeVectorKernels(kStrassen, packStrassenA, packStrassenB, multiplyStrassen,
+                      multiplyVector);
 #endif

@@ -85,16 +85,16 @@ void packStrassenColumns(const typename Type::Element *b, int64_t innerStride,
                          int64_t columnStride, int64_t size, int64_t columns,
                          float *packed) {
   int64_t half = (size + 1) / 2, part = kTileColumns * half;
-  auto combine = [&](float *to, Vector b11, Vector b12, Vector b21,
-                     Vector b22) __attribute__((always_inline)) {
-    store(to, b11 + b22);
-    store(to + part, b11);
-    store(to + 2 * part, b12 - b22);
-    store(to + 3 * part, b21 - b11);
-    store(to + 4 * part, b22);
-    store(to + 5 * part, b11 + b12);
-    store(to + 6 * part, b21 + b22);
-  };
+  auto combine = [&](float *to, Vector b11, Vector b12, Vector b21, Vector b22)
+                     __attribute__((always_inline)) {
+                       store(to, b11 + b22);
+                       store(to + part, b11);
+                       store(to + 2 * part, b12 - b22);
+                       store(to + 3 * part, b21 - b11);
+                       store(to + 4 * part, b22);
+                       store(to + 5 * part, b11 + b12);
+                       store(to + 6 * part, b21 + b22);
+                     };
   if (columnStride == 1) {
     // Along the rows, which are contiguous.
     for (int64_t i = 0; i < half; ++i) {
@@ -108,13 +108,13 @@ void packStrassenColumns(const typename Type::Element *b, int64_t innerStride,
 #pragma unroll
         for (int64_t l = 0; l < 2; ++l) {
           int64_t left = j + l * kLanes, right = left + kTileColumns;
-          auto at = [&](const typename Type::Element *row, int64_t column)
-              __attribute__((always_inline)) {
-                return isWhole ? Type::loadVector(row + column)
-                       : column < columns
-                           ? loadFirst<Type>(row + column, columns - column)
-                           : Vector{};
-              };
+          auto at = [&](const typename Type::Element *row,
+                        int64_t column) __attribute__((always_inline)) {
+            return isWhole ? Type::loadVector(row + column)
+                   : column < columns
+                       ? loadFirst<Type>(row + column, columns - column)
+                       : Vector{};
+          };
           combine(panel + l * kLanes, at(upper, left), at(upper, right),
                   hasLower ? at(lower, left) : Vector{},
                   hasLower ? at(lower, right) : Vector{});

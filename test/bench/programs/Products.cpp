@@ -68,8 +68,7 @@ memory::desc describe(int64_t rows, int64_t columns, int32_t type,
 }
 
 double compare(const Product &p, int32_t type, bool onTiles, ingot_math math,
-               int rounds,
-               dnnl::engine &engine, dnnl::stream &stream) {
+               int rounds, dnnl::engine &engine, dnnl::stream &stream) {
   // As trainers have them: activations are half precision again, gradients of
   // weights are not.
   int32_t resultType = p.transposesA ? INGOT_F32 : type;
@@ -138,11 +137,11 @@ double compare(const Product &p, int32_t type, bool onTiles, ingot_math math,
 int main(int argc, char **argv) {
   int rounds = argc > 1 ? std::atoi(argv[1]) : 20;
   std::string_view name = argc > 2 ? argv[2] : "f32";
-  int32_t type = name == "bf16"                       ? INGOT_BF16
-                 : name == "f16"                      ? INGOT_F16
+  int32_t type = name == "bf16"  ? INGOT_BF16
+                 : name == "f16" ? INGOT_F16
                  : name == "f32" || name == "vectors" || name == "strassen"
                      ? INGOT_F32
-                                                      : -1;
+                     : -1;
   bool onTiles = hasTileUnits() && name != "vectors" && name != "strassen";
   ingot_math math = name == "strassen" ? INGOT_MATH_STRASSEN : INGOT_MATH_EXACT;
   if (rounds <= 0 || type < 0) {
@@ -170,8 +169,8 @@ int main(int argc, char **argv) {
     for (Product product : {Product{rows, out, in, false, true},
                             Product{rows, in, out, false, false},
                             Product{out, in, rows, true, false}})
-      worst = std::min(worst,
-                       compare(product, type, onTiles, math, rounds, engine, stream));
+      worst = std::min(
+          worst, compare(product, type, onTiles, math, rounds, engine, stream));
   std::printf("lowest ratio %.2f\n", worst);
   return 0;
 }

@@ -234,7 +234,7 @@ TEST(DirectConvolution, PairsAreMultiplied) {
     tile.b = &right;
     tile.aStep = byColumns ? rows : length;
     tile.c = c.data();
-    tile.cStep = tile.columns = lanes;
+    tile.bStep = tile.cStep = tile.columns = lanes;
     tile.rows = rows;
     (byColumns ? direct::dotKernels.multiplyColumns
                : direct::dotKernels.multiplyRows)(tile);
