@@ -113,7 +113,8 @@ static void chooseStrassen(const ingot_matmul_desc &desc,
   double saved = 2 * k * (m * n - padded * 7 / 8) / machine.matmulF32;
   double added = packedBytes * k * (m + n) / machine.cacheBandwidth;
   if (k < leastDepth || saved <= added) {
-    support.mathReason = "too small for Strassen's algorithm";
+    support.mathReason = "Strassen's algorithm would add more time than it "
+                         "saves: the matmul is small, or its sums are short";
     return;
   }
   if (isExact) {

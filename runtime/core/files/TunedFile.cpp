@@ -28,8 +28,10 @@ static std::string getDefaultPath() {
 }
 
 namespace {
-/// Waits until no other process holds it. Where a file system has no locks,
-/// choices of processes that write at the same time may be lost.
+/// Waits until no other process holds it. Unlike FolderLock, which a run holds
+/// on its folder from the beginning to the end, it is held for one write, of a
+/// file that may be in that folder. Where a file system has no locks, choices
+/// of processes that write at the same time may be lost.
 class WaitingLock {
 public:
   explicit WaitingLock(const std::string &folder)

@@ -151,43 +151,43 @@ void packColumns(const typename Type::Element *b, int64_t innerStride,
   }
 }
 
+/// Calls `use` with the type of elements, and with the pointer to them.
+template <typename Use> inline void withType(Elements elements, Use use) {
+  const auto *halves = static_cast<const uint16_t *>(elements.data);
+  if (elements.type == INGOT_F32)
+    use(F32(), static_cast<const float *>(elements.data));
+  else if (elements.type == INGOT_BF16)
+    use(Bf16(), halves);
+  else
+    use(F16(), halves);
+}
+
 void packA(Elements a, int64_t rowStride, int64_t innerStride, int64_t rows,
            int64_t size, char *packed) {
-  auto *to = reinterpret_cast<float *>(packed);
-  const auto *halves = static_cast<const uint16_t *>(a.data);
-  if (a.type == INGOT_F32)
-    packRows<F32>(static_cast<const float *>(a.data), rowStride, innerStride,
-                  rows, size, to);
-  else if (a.type == INGOT_BF16)
-    packRows<Bf16>(halves, rowStride, innerStride, rows, size, to);
-  else
-    packRows<F16>(halves, rowStride, innerStride, rows, size, to);
+  withType(a, [&](auto type, const auto *from) {
+    packRows<decltype(type)>(from, rowStride, innerStride, rows, size,
+                             reinterpret_cast<float *>(packed));
+  });
 }
 
 void packB(Elements b, int64_t innerStride, int64_t columnStride, int64_t size,
            int64_t columns, char *packed) {
-  auto *to = reinterpret_cast<float *>(packed);
-  const auto *halves = static_cast<const uint16_t *>(b.data);
-  if (b.type == INGOT_F32)
-    packColumns<F32>(static_cast<const float *>(b.data), innerStride,
-                     columnStride, size, columns, to);
-  else if (b.type == INGOT_BF16)
-    packColumns<Bf16>(halves, innerStride, columnStride, size, columns, to);
-  else
-    packColumns<F16>(halves, innerStride, columnStride, size, columns, to);
+  withType(b, [&](auto type, const auto *from) {
+    packColumns<decltype(type)>(from, innerStride, columnStride, size, columns,
+                                reinterpret_cast<float *>(packed));
+  });
 }
 
 //===----------------------------------------------------------------------===//
 // Multiplication
 //===----------------------------------------------------------------------===//
 
-/// Multiplies the first `Rows` rows of a tile.
-template <int Rows>
-inline void multiplyRows(int64_t size, const float *__restrict a,
-                         const float *__restrict b, float *__restrict c,
-                         int64_t rowStride, int64_t rows, int64_t columns,
-                         bool adds) {
-  Vector sum[Rows][2];
+/// Sums the products of the first `Rows` rows of a panel of a, and of a panel
+/// of b. `fetchRow` prefetches a row of the tile that the sums go to.
+template <int Rows, typename Fetch>
+__attribute__((always_inline)) inline void
+sumProducts(int64_t size, const float *__restrict a, const float *__restrict b,
+            Vector (&sum)[Rows][2], Fetch fetchRow) {
 #pragma unroll
   for (int i = 0; i < Rows; ++i)
     sum[i][0] = sum[i][1] = Vector{};
@@ -209,10 +209,7 @@ inline void multiplyRows(int64_t size, const float *__restrict a,
   // loads of b.
   int64_t part = size / Rows;
   for (int64_t i = 0; i < Rows; ++i) {
-    const float *row = c + i * rowStride;
-    __builtin_prefetch(row, 1);
-    if (kLanes > 8)
-      __builtin_prefetch(row + kLanes, 1);
+    fetchRow(i);
     int64_t k = 0;
     for (; k + 4 <= part; k += 4) {
       multiplyStep();
@@ -225,6 +222,26 @@ inline void multiplyRows(int64_t size, const float *__restrict a,
   }
   for (int64_t k = part * Rows; k < size; ++k)
     multiplyStep();
+}
+
+/// Prefetches a row of a tile that is about to be written.
+inline void prefetchRow(const float *row) {
+  __builtin_prefetch(row, 1);
+  if constexpr (kLanes > 8)
+    __builtin_prefetch(row + kLanes, 1);
+}
+
+/// Multiplies the first `Rows` rows of a tile.
+template <int Rows>
+inline void multiplyRows(int64_t size, const float *__restrict a,
+                         const float *__restrict b, float *__restrict c,
+                         int64_t rowStride, int64_t rows, int64_t columns,
+                         bool adds) {
+  Vector sum[Rows][2];
+  sumProducts<Rows>(size, a, b, sum,
+                    [&](int64_t i) __attribute__((always_inline)) {
+                      prefetchRow(c + i * rowStride);
+                    });
 #pragma unroll
   for (int i = 0; i < Rows; ++i) {
     if (i >= rows)

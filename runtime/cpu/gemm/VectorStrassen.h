@@ -147,17 +147,11 @@ void packStrassenColumns(const typename Type::Element *b, int64_t innerStride,
 
 void packStrassenB(Elements b, int64_t innerStride, int64_t columnStride,
                    int64_t size, int64_t columns, char *packed) {
-  auto *to = reinterpret_cast<float *>(packed);
-  const auto *halves = static_cast<const uint16_t *>(b.data);
-  if (b.type == INGOT_F32)
-    packStrassenColumns<F32>(static_cast<const float *>(b.data), innerStride,
-                             columnStride, size, columns, to);
-  else if (b.type == INGOT_BF16)
-    packStrassenColumns<Bf16>(halves, innerStride, columnStride, size, columns,
-                              to);
-  else
-    packStrassenColumns<F16>(halves, innerStride, columnStride, size, columns,
-                             to);
+  withType(b, [&](auto type, const auto *from) {
+    packStrassenColumns<decltype(type)>(from, innerStride, columnStride, size,
+                                        columns,
+                                        reinterpret_cast<float *>(packed));
+  });
 }
 
 /// What a product does to a tile of c.
@@ -178,47 +172,12 @@ inline void multiplyFactors(int64_t size, const float *__restrict a,
                             const float *__restrict b, float *__restrict c,
                             float *__restrict other, int64_t rowStride) {
   Vector sum[kTileRows][2];
-#pragma unroll
-  for (int i = 0; i < kTileRows; ++i)
-    sum[i][0] = sum[i][1] = Vector{};
-  auto multiplyStep = [&]() __attribute__((always_inline)) {
-    Vector low = load(b), high = load(b + kLanes);
-    // Panels come from the L2 cache: prefetch them.
-    __builtin_prefetch(b + 8 * kTileColumns);
-    if constexpr (kLanes > 8)
-      __builtin_prefetch(b + 8 * kTileColumns + kLanes);
-#pragma unroll
-    for (int i = 0; i < kTileRows; ++i) {
-      sum[i][0] += a[i] * low;
-      sum[i][1] += a[i] * high;
-    }
-    a += kTileRows;
-    b += kTileColumns;
-  };
-  // Prefetch the lines of c one row at a time: all at once would delay the
-  // loads of b.
-  int64_t part = size / kTileRows;
-  for (int64_t i = 0; i < kTileRows; ++i) {
-    __builtin_prefetch(c + i * rowStride, 1);
-    if constexpr (kLanes > 8)
-      __builtin_prefetch(c + i * rowStride + kLanes, 1);
-    if constexpr (second != Use::None) {
-      __builtin_prefetch(other + i * rowStride, 1);
-      if constexpr (kLanes > 8)
-        __builtin_prefetch(other + i * rowStride + kLanes, 1);
-    }
-    int64_t k = 0;
-    for (; k + 4 <= part; k += 4) {
-      multiplyStep();
-      multiplyStep();
-      multiplyStep();
-      multiplyStep();
-    }
-    for (; k < part; ++k)
-      multiplyStep();
-  }
-  for (int64_t k = part * kTileRows; k < size; ++k)
-    multiplyStep();
+  sumProducts<kTileRows>(size, a, b, sum,
+                         [&](int64_t i) __attribute__((always_inline)) {
+                           prefetchRow(c + i * rowStride);
+                           if constexpr (second != Use::None)
+                             prefetchRow(other + i * rowStride);
+                         });
 #pragma unroll
   for (int i = 0; i < kTileRows; ++i)
 #pragma unroll
