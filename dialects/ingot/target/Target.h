@@ -42,8 +42,9 @@ struct LibrarySupport {
   int64_t scratchBytes = 0;
   /// How it multiplies, as its descriptor says.
   ingot_math math = INGOT_MATH_EXACT;
-  /// Why it multiplies that way, for a remark; empty where there is no choice.
-  std::string mathReason;
+  /// Why it multiplies that way, for a remark: a literal, empty where there is
+  /// no choice.
+  llvm::StringLiteral mathReason = "";
 
   explicit operator bool() const { return reason.empty(); }
 };
