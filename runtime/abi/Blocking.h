@@ -208,12 +208,15 @@ static_assert(dividesAttention(getTileBlocking(INGOT_F32)));
 //===----------------------------------------------------------------------===//
 
 /// The blocking of a 3 x 3 convolution by Winograd's F(4 x 4, 3 x 3).
-/// Transformed tiles are made and used a block at a time: as many as there are
-/// output channels, so that they and the filters take the same share of the
-/// cache. Transformed filters, and their gradients, lie in panels of kColumns
-/// filters, each [points][in channels][kColumns]; with one block of tiles a
-/// panel is used once, and only one for each thread is kept. Sizes are in
-/// elements.
+/// Transformed tiles are made and used a block at a time. Where there are
+/// enough of them, each thread has blocks of its own, since what one core
+/// writes and another reads passes between their caches; in the gradient of the
+/// filter it has sums of its own then. Otherwise threads share each block,
+/// which has as many tiles as there are output channels, so that tiles and
+/// filters take the same share of the cache. Transformed filters, and their
+/// gradients, lie in panels of kColumns filters, each [points][in
+/// channels][kColumns]; with one block of tiles a panel is used once, and only
+/// one for each thread is kept. Sizes are in elements.
 struct WinogradBlocking {
   /// Extents along one dimension of a filter, and of a tile of the output and
   /// of the input; elements of a transformed tile.
@@ -222,52 +225,61 @@ struct WinogradBlocking {
   /// Channels in a vector register; filters in a panel, and tiles (rows) that a
   /// kernel multiplies with it, whose sums stay in registers.
   static constexpr int64_t kLanes = 16, kColumns = 2 * kLanes, kRows = 12;
-  /// Tiles of a block at least, however few output channels there are.
-  static constexpr int64_t kLeastBlock = 60;
 
   constexpr WinogradBlocking(int64_t tiles, int64_t inChannels,
-                             int64_t outChannels, int64_t threads)
-      : threads(threads),
-        block(std::min(tiles,
-                       alignTo(std::max(outChannels, kLeastBlock), kRows))),
-        rows(alignTo(block, kRows)), panels(divideCeil(outChannels, kColumns)),
-        isOneBlock(block == tiles),
-        filterPanel(kPoints * inChannels * kColumns),
-        filters((isOneBlock ? threads : panels) * filterPanel),
-        inPoint(rows * inChannels + kLanes),
-        outPoint(rows * kColumns + kLanes) {}
+                             int64_t outChannels, int64_t threads,
+                             bool isFilterGrad)
+      : threads(threads), panels(divideCeil(outChannels, kColumns)),
+        filterPanel(kPoints * inChannels * kColumns) {
+    // Tiles of a thread's own block where filters take little of its cache, and
+    // of a shared block at least; elements of all sums of filters.
+    constexpr int64_t fewChannels = 128, ownTiles = 48, leastTiles = 60,
+                      mostSums = 4 << 20;
+    int64_t shared = alignTo(std::max(outChannels, leastTiles), kRows);
+    int64_t own = outChannels <= fewChannels ? ownTiles : shared;
+    isShared = divideCeil(tiles, own) < threads ||
+               (isFilterGrad && threads * panels * filterPanel > mostSums &&
+                threads > 1);
+    block = std::min(tiles, isShared ? shared : own);
+    isOneBlock = block == tiles;
+    parts = isFilterGrad && !isShared ? threads : 1;
+    filters = (isOneBlock ? threads : panels * parts) * filterPanel;
+    int64_t rows = alignTo(block, kRows);
+    inPoint = rows * inChannels + kLanes;
+    outPoint = rows * kColumns + kLanes;
+    // The products of a panel, or the gradient of all output channels.
+    others = kPoints * outPoint * (isFilterGrad ? panels : 1);
+    othersOffset = getInOffset(isShared ? 1 : threads);
+    size = othersOffset + (isFilterGrad && isShared ? 1 : threads) * others;
+  }
 
-  /// The scratch memory of the forward pass and of the input's gradient: the
-  /// transformed input, then filters, then the products of each thread.
-  constexpr int64_t getFiltersOffset() const { return kPoints * inPoint; }
-  constexpr int64_t getProductsOffset() const {
-    return getFiltersOffset() + filters;
+  /// Where the scratch memory has the transformed input of a block that is
+  /// computed at the same time as others, after the filters; and what is
+  /// multiplied to or with it.
+  constexpr int64_t getInOffset(int64_t index) const {
+    return filters + index * kPoints * inPoint;
   }
-  constexpr int64_t getDataSize() const {
-    return getProductsOffset() + threads * kPoints * outPoint;
-  }
-
-  /// The scratch memory of the filter's gradient: the transformed input, then
-  /// the transformed gradient of the output, then that of the filters.
-  constexpr int64_t getOutOffset() const { return kPoints * inPoint; }
-  constexpr int64_t getFilterGradOffset() const {
-    return getOutOffset() + panels * kPoints * outPoint;
-  }
-  constexpr int64_t getFilterGradSize() const {
-    return getFilterGradOffset() + filters;
+  constexpr int64_t getOthersOffset(int64_t index) const {
+    return othersOffset + index * others;
   }
 
   int64_t threads;
-  /// Tiles of a block, also as a multiple of kRows; panels of filters.
-  int64_t block, rows, panels;
-  /// Whether all tiles are in one block.
-  bool isOneBlock;
-  /// The size of a panel of filters, and of all panels that are kept.
-  int64_t filterPanel, filters;
+  /// Panels of filters, and the size of one and of all that are kept.
+  int64_t panels, filterPanel, filters = 0;
+  /// Tiles of a block, and whether that is all of them.
+  int64_t block = 0;
+  bool isOneBlock = false;
+  /// Whether all threads work on one block at a time; otherwise each has its
+  /// own. Parts of the tiles whose gradients of the filters are summed apart.
+  bool isShared = false;
+  int64_t parts = 1;
   /// The distance from one point to the next in the transformed input, and in
   /// products and the transformed output. It is no power of two, so that points
   /// do not fall into the same cache sets.
-  int64_t inPoint, outPoint;
+  int64_t inPoint = 0, outPoint = 0;
+  int64_t others = 0, othersOffset = 0;
+  /// Of the scratch memory.
+  int64_t size = 0;
 };
 
 /// Bytes of windows that a convolution as a GEMM gathers at a time (im2col).

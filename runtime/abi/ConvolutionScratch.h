@@ -19,8 +19,8 @@ namespace detail {
 /// channels.
 constexpr int64_t winogradBytes(int64_t tiles, int64_t in, int64_t out,
                                 int64_t threads) {
-  WinogradBlocking blocking(tiles, in, out, threads);
-  return 4 * std::max(blocking.getDataSize(), blocking.getFilterGradSize());
+  return 4 * std::max(WinogradBlocking(tiles, in, out, threads, false).size,
+                      WinogradBlocking(tiles, in, out, threads, true).size);
 }
 
 } // namespace detail

@@ -12,6 +12,7 @@
 
 using namespace ingot::runtime;
 using namespace ingot::runtime::winograd;
+using ingot::abi::alignTo;
 using ingot::abi::divideCeil;
 
 namespace {
@@ -98,14 +99,17 @@ struct Problem {
   int64_t x(int64_t tile) const { return tile % tileColumns * kOut; }
 };
 
-Blocking getBlocking(const Problem &p, int64_t threads = getThreadCount()) {
-  return {p.tiles, p.in.channels, p.out.channels, threads};
+Blocking getBlocking(const Problem &p, bool isFilterGrad,
+                     int64_t threads = getThreadCount()) {
+  return {p.tiles, p.in.channels, p.out.channels, threads, isFilterGrad};
 }
 
 /// Into how many parts the tiles, or the input channels, of a panel of filters
 /// are split, where there are fewer panels than threads can share evenly, in
 /// more tasks than threads.
 int64_t countSplits(const Blocking &b) {
+  if (!b.isShared)
+    return 1;
   // With one block, each task transforms the filters of its panel.
   int64_t tasks = b.isOneBlock ? b.threads : kRangesPerThread * b.threads;
   return tasks / std::gcd(tasks, b.panels);
@@ -124,164 +128,285 @@ void transformFilters(const Problem &p, Elements filter, int64_t panel,
   }
 }
 
-/// Computes the forward pass, or the gradient of the input.
-void convolve(const Problem &p, Elements input, Elements filter,
-              Elements output, char *base) {
-  Blocking b = getBlocking(p);
+/// The forward pass, or the gradient of the input.
+struct DataPass {
+  const Problem &p;
+  Blocking b;
+  Elements input, filter, output;
+  float *scratch;
+
+  void run() const;
+
+private:
+  /// Computes `count` tiles from number `first` on, as block number `slot` of
+  /// those that are computed at the same time.
+  void computeBlock(int64_t slot, int64_t first, int64_t count) const;
+  void transformTile(int64_t tile, float *to) const;
+  /// Computes the tiles [from, to) of a block for a panel of filters.
+  void multiplyPanel(int64_t panel, int64_t first, int64_t from, int64_t to,
+                     const float *inTiles, const float *filters,
+                     float *products) const;
+};
+
+void DataPass::transformTile(int64_t tile, float *to) const {
+  Tile from = p.getIn(input, tile);
+  for (int64_t c = 0; c < p.in.channels; c += kLanes) {
+    getKernels().transformInput(from, to, b.inPoint);
+    from.first = from.first + kLanes;
+    to += kRows * kLanes;
+  }
+}
+
+void DataPass::multiplyPanel(int64_t panel, int64_t first, int64_t from,
+                             int64_t to, const float *inTiles,
+                             const float *filters, float *products) const {
+  for (int64_t point = 0; point < kPoints; ++point)
+    for (int64_t t = from; t < to; t += kRows)
+      getKernels().multiply(std::min(kRows, to - t), p.in.channels,
+                            inTiles + point * b.inPoint + t * p.in.channels,
+                            filters + point * p.in.channels * kColumns,
+                            products + point * b.outPoint + t * kColumns);
+  int64_t channels = std::min(kColumns, p.out.channels - panel * kColumns);
+  for (int64_t t = from; t < to; ++t) {
+    Tile tile = p.getOut(output, first + t);
+    tile.first = tile.first + panel * kColumns;
+    for (int64_t c = 0; c < channels; c += kLanes) {
+      getKernels().transformOutput(products + t * kColumns + c, b.outPoint,
+                                   tile);
+      tile.first = tile.first + kLanes;
+    }
+  }
+}
+
+void DataPass::computeBlock(int64_t slot, int64_t first, int64_t count) const {
+  float *inTiles = scratch + b.getInOffset(slot);
+  parallelFor(count, 1, [&](int64_t begin, int64_t end) {
+    // As `multiply` wants it: [rows][channels / 16][kRows][16].
+    for (int64_t t = begin; t < end; ++t)
+      transformTile(first + t, inTiles + t / kRows * kRows * p.in.channels +
+                                   t % kRows * kLanes);
+  });
   int64_t splits = countSplits(b);
-  auto *inTiles = reinterpret_cast<float *>(base);
-  float *allFilters = inTiles + b.getFiltersOffset();
-  float *allProducts = inTiles + b.getProductsOffset();
+  int64_t groups = divideCeil(count, kRows), tasks = b.panels * splits;
+  parallelTasks(
+      tasks, 1, tasks, [&](int64_t thread, int64_t begin, int64_t end) {
+        float *products =
+            scratch + b.getOthersOffset(b.isShared ? thread : slot);
+        for (int64_t task = begin; task < end; ++task) {
+          int64_t panel = task / splits, split = task % splits;
+          float *filters =
+              scratch + (b.isOneBlock ? thread : panel) * b.filterPanel;
+          if (b.isOneBlock)
+            transformFilters(p, filter, panel, filters);
+          multiplyPanel(panel, first, groups * split / splits * kRows,
+                        std::min(count, groups * (split + 1) / splits * kRows),
+                        inTiles, filters, products);
+        }
+      });
+}
+
+void DataPass::run() const {
   if (!b.isOneBlock)
     parallelFor(b.panels, 1, [&](int64_t begin, int64_t end) {
       for (int64_t panel = begin; panel < end; ++panel)
-        transformFilters(p, filter, panel, allFilters + panel * b.filterPanel);
+        transformFilters(p, filter, panel, scratch + panel * b.filterPanel);
     });
-  for (int64_t first = 0; first < p.tiles; first += b.block) {
-    int64_t count = std::min(b.block, p.tiles - first);
-    parallelFor(count, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t t = begin; t < end; ++t) {
-        Tile tile = p.getIn(input, first + t);
-        // As `multiply` wants it: [rows][channels / 16][kRows][16].
-        float *to =
-            inTiles + t / kRows * kRows * p.in.channels + t % kRows * kLanes;
-        for (int64_t c = 0; c < p.in.channels; c += kLanes) {
-          getKernels().transformInput(tile, to, b.inPoint);
-          tile.first = tile.first + kLanes;
-          to += kRows * kLanes;
-        }
-      }
-    });
-    int64_t groups = divideCeil(count, kRows), tasks = b.panels * splits;
-    parallelTasks(
-        tasks, 1, tasks, [&](int64_t thread, int64_t begin, int64_t end) {
-          float *products = allProducts + thread * kPoints * b.outPoint;
-          for (int64_t task = begin; task < end; ++task) {
-            int64_t panel = task / splits, split = task % splits;
-            int64_t from = groups * split / splits * kRows;
-            int64_t to = std::min(count, groups * (split + 1) / splits * kRows);
-            float *filters =
-                allFilters + (b.isOneBlock ? thread : panel) * b.filterPanel;
-            if (b.isOneBlock)
-              transformFilters(p, filter, panel, filters);
-            for (int64_t point = 0; point < kPoints; ++point)
-              for (int64_t t = from; t < to; t += kRows)
-                getKernels().multiply(
-                    std::min(kRows, to - t), p.in.channels,
-                    inTiles + point * b.inPoint + t * p.in.channels,
-                    filters + point * p.in.channels * kColumns,
-                    products + point * b.outPoint + t * kColumns);
-            for (int64_t t = from; t < to; ++t) {
-              Tile tile = p.getOut(output, first + t);
-              tile.first = tile.first + panel * kColumns;
-              int64_t channels =
-                  std::min(kColumns, p.out.channels - panel * kColumns);
-              for (int64_t c = 0; c < channels; c += kLanes) {
-                getKernels().transformOutput(products + t * kColumns + c,
-                                             b.outPoint, tile);
-                tile.first = tile.first + kLanes;
-              }
-            }
-          }
-        });
+  if (b.isShared) {
+    for (int64_t first = 0; first < p.tiles; first += b.block)
+      computeBlock(0, first, std::min(b.block, p.tiles - first));
+    return;
   }
+  // As many for each thread.
+  int64_t blocks = alignTo(divideCeil(p.tiles, b.block), b.threads);
+  int64_t size = alignTo(divideCeil(p.tiles, blocks), kRows);
+  blocks = divideCeil(p.tiles, size);
+  parallelTasks(
+      blocks, 1, blocks, [&](int64_t thread, int64_t begin, int64_t end) {
+        for (int64_t first = begin * size;
+             first < std::min(end * size, p.tiles); first += size)
+          computeBlock(thread, first, std::min(size, p.tiles - first));
+      });
+}
+
+/// The gradient of the filter.
+struct FilterGradPass {
+  const Problem &p;
+  Blocking b;
+  Elements input, outputGrad, filterGrad;
+  float *scratch;
+
+  void run() const;
+
+private:
+  /// Sums a part of the tiles, as number `slot` of those that are computed at
+  /// the same time.
+  void sumPart(int64_t slot, int64_t part) const;
+  void transformTile(int64_t tile, float *inTile, float *outTile) const;
+  /// Multiplies `count` tiles at a point: the gradients of a panel's filters,
+  /// of the input channels [from, to).
+  void multiplyPoint(int64_t point, int64_t panel, int64_t from, int64_t to,
+                     int64_t count, const float *inTiles, const float *outTiles,
+                     float *filters, bool adds) const;
+  /// Transforms the input channels [from, to) of a panel back.
+  void transformPanel(int64_t panel, int64_t from, int64_t to,
+                      const float *filters) const;
+};
+
+void FilterGradPass::transformTile(int64_t number, float *inTile,
+                                   float *outTile) const {
+  Tile tile = p.getIn(input, number);
+  for (int64_t c = 0; c < p.in.channels; c += kLanes) {
+    getKernels().transformInput(tile, inTile + c, b.inPoint);
+    tile.first = tile.first + kLanes;
+  }
+  tile = p.getOut(outputGrad, number);
+  for (int64_t o = 0; o < p.out.channels; o += kLanes) {
+    getKernels().transformOutputGrad(
+        tile, outTile + o / kColumns * kPoints * b.outPoint + o % kColumns,
+        b.outPoint);
+    tile.first = tile.first + kLanes;
+  }
+}
+
+void FilterGradPass::transformPanel(int64_t panel, int64_t from, int64_t to,
+                                    const float *filters) const {
+  for (int64_t half = 0; half < kColumns; half += kLanes) {
+    int64_t o = panel * kColumns + half;
+    if (o >= p.out.channels)
+      return;
+    for (int64_t c = from; c < to; ++c)
+      getKernels().transformFilterGrad(
+          filters + c * kColumns + half, p.in.channels * kColumns,
+          filterGrad + (o * p.filterOut + c * p.filterIn), p.filterOut);
+  }
+}
+
+void FilterGradPass::multiplyPoint(int64_t point, int64_t panel, int64_t from,
+                                   int64_t to, int64_t count,
+                                   const float *inTiles, const float *outTiles,
+                                   float *filters, bool adds) const {
+  for (int64_t c = from; c < to; c += kRows)
+    getKernels().multiplyTransposed(
+        std::min(kRows, to - c), count, inTiles + point * b.inPoint + c,
+        p.in.channels, outTiles + (panel * kPoints + point) * b.outPoint,
+        filters + (point * p.in.channels + c) * kColumns, adds);
+}
+
+void FilterGradPass::sumPart(int64_t slot, int64_t part) const {
+  float *inTiles = scratch + b.getInOffset(slot);
+  float *outTiles = scratch + b.getOthersOffset(slot);
+  float *sums = scratch + part * b.panels * b.filterPanel;
+  int64_t begin = p.tiles * part / b.parts;
+  int64_t end = p.tiles * (part + 1) / b.parts;
+  int64_t splits = countSplits(b), tasks = b.panels * splits;
+  int64_t groups = divideCeil(p.in.channels, kRows);
+  for (int64_t first = begin; first < end; first += b.block) {
+    int64_t count = std::min(b.block, end - first);
+    parallelFor(count, 1, [&](int64_t from, int64_t to) {
+      for (int64_t t = from; t < to; ++t)
+        transformTile(first + t, inTiles + t * p.in.channels,
+                      outTiles + t * kColumns);
+    });
+    if (!b.isShared && !b.isOneBlock) {
+      // Point by point, since what a thread has of all of them is larger than
+      // its cache.
+      for (int64_t point = 0; point < kPoints; ++point)
+        for (int64_t panel = 0; panel < b.panels; ++panel)
+          multiplyPoint(point, panel, 0, p.in.channels, count, inTiles,
+                        outTiles, sums + panel * b.filterPanel, first != begin);
+      continue;
+    }
+    // A task is a panel of filters and part of the input channels.
+    parallelTasks(tasks, 1, tasks,
+                  [&](int64_t thread, int64_t firstTask, int64_t lastTask) {
+                    for (int64_t task = firstTask; task < lastTask; ++task) {
+                      int64_t panel = task / splits, split = task % splits;
+                      int64_t from = groups * split / splits * kRows;
+                      int64_t to = std::min(
+                          p.in.channels, groups * (split + 1) / splits * kRows);
+                      float *filters = sums + (b.isOneBlock ? thread : panel) *
+                                                  b.filterPanel;
+                      for (int64_t point = 0; point < kPoints; ++point)
+                        multiplyPoint(point, panel, from, to, count, inTiles,
+                                      outTiles, filters, first != begin);
+                      if (b.isOneBlock)
+                        transformPanel(panel, from, to, filters);
+                    }
+                  });
+  }
+}
+
+void FilterGradPass::run() const {
+  parallelTasks(b.parts, 1, b.parts,
+                [&](int64_t thread, int64_t begin, int64_t end) {
+                  for (int64_t part = begin; part < end; ++part)
+                    sumPart(thread, part);
+                });
+  if (b.isOneBlock)
+    return;
+  parallelFor(b.panels * p.in.channels, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      int64_t panel = i / p.in.channels, channel = i % p.in.channels;
+      float *filters = scratch + panel * b.filterPanel;
+      for (int64_t point = 0; point < kPoints; ++point) {
+        float *sums = filters + (point * p.in.channels + channel) * kColumns;
+        for (int64_t part = 1; part < b.parts; ++part)
+          for (int64_t o = 0; o < kColumns; ++o)
+            sums[o] += sums[part * b.panels * b.filterPanel + o];
+      }
+      transformPanel(panel, channel, channel + 1, filters);
+    }
+  });
 }
 
 } // namespace
 
 size_t ingot::runtime::getWinogradScratchBytes(const ingot_conv_desc &d,
                                                int64_t threads) {
-  int64_t floats = 0;
-  for (const Problem &p : {Problem::forward(d), Problem::inputGrad(d)}) {
-    Blocking b = getBlocking(p, threads);
-    floats = std::max({floats, b.getDataSize(), b.getFilterGradSize()});
-  }
+  int64_t floats = getBlocking(Problem::forward(d), true, threads).size;
+  for (const Problem &p : {Problem::forward(d), Problem::inputGrad(d)})
+    floats = std::max(floats, getBlocking(p, false, threads).size);
   return floats * sizeof(float);
+}
+
+/// Computes the forward pass, or the gradient of the input.
+static void convolve(const Problem &p, const ingot_conv_desc &desc,
+                     const void *input, const void *filter, void *output,
+                     char *scratch) {
+  DataPass{p,
+           getBlocking(p, /*isFilterGrad=*/false),
+           getElements(input, desc),
+           getElements(filter, desc),
+           getElements(output, desc),
+           reinterpret_cast<float *>(scratch)}
+      .run();
 }
 
 void ingot::runtime::convolveWinograd(const ingot_conv_desc &desc,
                                       const void *input, const void *filter,
                                       void *output, char *scratch) {
-  convolve(Problem::forward(desc), getElements(input, desc),
-           getElements(filter, desc), getElements(output, desc), scratch);
+  convolve(Problem::forward(desc), desc, input, filter, output, scratch);
 }
 
 void ingot::runtime::convolveInputGradWinograd(const ingot_conv_desc &desc,
                                                const void *outputGrad,
                                                const void *filter,
                                                void *inputGrad, char *scratch) {
-  convolve(Problem::inputGrad(desc), getElements(outputGrad, desc),
-           getElements(filter, desc), getElements(inputGrad, desc), scratch);
+  convolve(Problem::inputGrad(desc), desc, outputGrad, filter, inputGrad,
+           scratch);
 }
 
 void ingot::runtime::convolveFilterGradWinograd(const ingot_conv_desc &desc,
                                                 const void *outputGrad,
                                                 const void *input,
-                                                void *filterGrad, char *base) {
+                                                void *filterGrad,
+                                                char *scratch) {
   Problem p = Problem::forward(desc);
-  Elements inputs = getElements(input, desc);
-  Elements grads = getElements(outputGrad, desc);
-  Elements results = getElements(filterGrad, desc);
-  Blocking b = getBlocking(p);
-  int64_t splits = countSplits(b);
-  auto *inTiles = reinterpret_cast<float *>(base);
-  float *outTiles = inTiles + b.getOutOffset();
-  float *allFilters = inTiles + b.getFilterGradOffset();
-  for (int64_t first = 0; first < p.tiles; first += b.block) {
-    int64_t count = std::min(b.block, p.tiles - first);
-    bool isLast = first + count == p.tiles;
-    parallelFor(count, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t t = begin; t < end; ++t) {
-        Tile tile = p.getIn(inputs, first + t);
-        for (int64_t c = 0; c < p.in.channels; c += kLanes) {
-          getKernels().transformInput(tile, inTiles + t * p.in.channels + c,
-                                      b.inPoint);
-          tile.first = tile.first + kLanes;
-        }
-        tile = p.getOut(grads, first + t);
-        for (int64_t o = 0; o < p.out.channels; o += kLanes) {
-          getKernels().transformOutputGrad(
-              tile,
-              outTiles + o / kColumns * kPoints * b.outPoint + t * kColumns +
-                  o % kColumns,
-              b.outPoint);
-          tile.first = tile.first + kLanes;
-        }
-      }
-    });
-    // A task is a panel of filters and part of the input channels.
-    int64_t groups = divideCeil(p.in.channels, kRows);
-    int64_t tasks = b.panels * splits;
-    parallelTasks(
-        tasks, 1, tasks, [&](int64_t thread, int64_t begin, int64_t end) {
-          for (int64_t task = begin; task < end; ++task) {
-            int64_t panel = task / splits, split = task % splits;
-            int64_t from = groups * split / splits * kRows;
-            int64_t to =
-                std::min(p.in.channels, groups * (split + 1) / splits * kRows);
-            float *filters =
-                allFilters + (b.isOneBlock ? thread : panel) * b.filterPanel;
-            const float *out = outTiles + panel * kPoints * b.outPoint;
-            for (int64_t point = 0; point < kPoints; ++point)
-              for (int64_t c = from; c < to; c += kRows)
-                getKernels().multiplyTransposed(
-                    std::min(kRows, to - c), count,
-                    inTiles + point * b.inPoint + c, p.in.channels,
-                    out + point * b.outPoint,
-                    filters + (point * p.in.channels + c) * kColumns,
-                    first != 0);
-            if (!isLast)
-              continue;
-            for (int64_t half = 0; half < kColumns; half += kLanes) {
-              int64_t o = panel * kColumns + half;
-              if (o >= p.out.channels)
-                break;
-              for (int64_t c = from; c < to; ++c)
-                getKernels().transformFilterGrad(
-                    filters + c * kColumns + half, p.in.channels * kColumns,
-                    results + (o * p.filterOut + c * p.filterIn), p.filterOut);
-            }
-          }
-        });
-  }
+  FilterGradPass{p,
+                 getBlocking(p, /*isFilterGrad=*/true),
+                 getElements(input, desc),
+                 getElements(outputGrad, desc),
+                 getElements(filterGrad, desc),
+                 reinterpret_cast<float *>(scratch)}
+      .run();
 }
