@@ -135,6 +135,18 @@ inline constexpr int64_t kGemmWideColumns = 768;
 /// to the next.
 inline constexpr int64_t kGemmKeptBytes = 850 << 10;
 
+/// Parts of the inner dimension of a GEMM on vector units that is split
+/// (split-K), each with sums of its own; as many for any number of threads, so
+/// that sums have the same order.
+inline constexpr int64_t kGemmParts = 16;
+/// Whether a GEMM is split: the inner dimension is long, also compared with the
+/// others, and sums of a part stay in the L2 cache.
+constexpr bool isSplit(int64_t m, int64_t n, int64_t k) {
+  constexpr int64_t mostSums = 1 << 16, leastInner = 192, leastRatio = 8;
+  return m * n <= mostSums && k >= kGemmParts * leastInner &&
+         k >= leastRatio * (m + n);
+}
+
 /// Whether a packed block of b fits into its part of the L2 cache, and consists
 /// of whole tiles and steps.
 constexpr bool isValid(const GemmBlocking &blocking) {
@@ -231,18 +243,24 @@ struct WinogradBlocking {
                              bool isFilterGrad)
       : threads(threads), panels(divideCeil(outChannels, kColumns)),
         filterPanel(kPoints * inChannels * kColumns) {
-    // Tiles of a thread's own block where filters take little of its cache, and
-    // of a shared block at least; elements of all sums of filters.
-    constexpr int64_t fewChannels = 128, ownTiles = 48, leastTiles = 60,
-                      mostSums = 4 << 20;
+    // Where filters take little of a thread's cache, tiles of a block that it
+    // has for itself; of a block that is shared, at least. Parts whose
+    // gradients are summed apart, and elements of all these sums.
+    constexpr int64_t fewChannels = 128, ownTiles = 48, leastTiles = 60;
+    constexpr int64_t mostParts = 4, mostSums = 5 << 18;
     int64_t shared = alignTo(std::max(outChannels, leastTiles), kRows);
     int64_t own = outChannels <= fewChannels ? ownTiles : shared;
-    isShared = divideCeil(tiles, own) < threads ||
-               (isFilterGrad && threads * panels * filterPanel > mostSums &&
-                threads > 1);
-    block = std::min(tiles, isShared ? shared : own);
+    if (isFilterGrad) {
+      int64_t sums = panels * filterPanel;
+      parts = mostParts;
+      while (parts > 1 && (parts * sums > mostSums || parts * own > tiles))
+        parts /= 2;
+    }
+    isShared =
+        isFilterGrad ? parts < threads : divideCeil(tiles, own) < threads;
+    bool isOwn = isFilterGrad ? parts > 1 : !isShared;
+    block = std::min(tiles, isOwn ? own : shared);
     isOneBlock = block == tiles;
-    parts = isFilterGrad && !isShared ? threads : 1;
     filters = (isOneBlock ? threads : panels * parts) * filterPanel;
     int64_t rows = alignTo(block, kRows);
     inPoint = rows * inChannels + kLanes;
@@ -269,10 +287,12 @@ struct WinogradBlocking {
   /// Tiles of a block, and whether that is all of them.
   int64_t block = 0;
   bool isOneBlock = false;
-  /// Whether all threads work on one block at a time; otherwise each has its
-  /// own. Parts of the tiles whose gradients of the filters are summed apart.
-  bool isShared = false;
+  /// Parts of the tiles whose gradients of the filters are summed apart; as
+  /// many for any number of threads, as are the blocks of a part.
   int64_t parts = 1;
+  /// Whether all threads work on one block at a time; otherwise each has its
+  /// own.
+  bool isShared = false;
   /// The distance from one point to the next in the transformed input, and in
   /// products and the transformed output. It is no power of two, so that points
   /// do not fall into the same cache sets.

@@ -120,6 +120,10 @@ constexpr int64_t packedBytes(const ingot_matmul_desc &desc,
                      desc.m >= kGemmManyRows;
   if (keepsPanels)
     packed = std::max(packed, b + machine.threads * panel);
+  if (desc.batch == 1 && isSplit(desc.m, desc.n, desc.k))
+    packed = std::max(
+        packed, alignTo(kGemmParts * desc.m * desc.n * 4, INGOT_ALIGNMENT) +
+                    machine.threads * (rows * innerBytes + b));
   // Complete sums of a panel are rounded without waiting for the others.
   int64_t complete =
       isWhole ? machine.threads * rows * blocking.columns * 4 : 0;

@@ -14,7 +14,7 @@
 #include "runtime/cpu/HalfPrecision.h"
 #include "runtime/cpu/VectorTypes.h"
 #include "runtime/cpu/attention/FlashAttention.h"
-#include "runtime/cpu/gemm/GemmKernels.h"
+#include "runtime/cpu/gemm/kernels/GemmKernels.h"
 
 namespace ingot::runtime::flash {
 

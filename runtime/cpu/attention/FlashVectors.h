@@ -12,7 +12,7 @@
 #ifndef INGOT_RUNTIME_CPU_ATTENTION_FLASHVECTORS_H
 #define INGOT_RUNTIME_CPU_ATTENTION_FLASHVECTORS_H
 
-#include "runtime/cpu/gemm/VectorTile.h"
+#include "runtime/cpu/gemm/kernels/VectorTile.h"
 
 namespace ingot::runtime::flash {
 using namespace vectors;

@@ -4,7 +4,7 @@
 
 #include "runtime/abi/Abi.h"
 #include "runtime/core/machine/Features.h"
-#include "runtime/cpu/gemm/GemmKernels.h"
+#include "runtime/cpu/gemm/kernels/GemmKernels.h"
 
 using namespace ingot::runtime;
 using namespace ingot::runtime::direct;

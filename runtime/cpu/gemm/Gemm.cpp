@@ -4,7 +4,9 @@
 
 #include "runtime/core/machine/Features.h"
 #include "runtime/cpu/ThreadPool.h"
-#include "runtime/cpu/gemm/GemmKernels.h"
+#include "runtime/cpu/gemm/BlockedGemm.h"
+#include "runtime/cpu/gemm/SplitGemm.h"
+#include "runtime/cpu/gemm/kernels/GemmKernels.h"
 
 #include <algorithm>
 #include <sys/syscall.h>
@@ -52,152 +54,6 @@ const Kernels &chooseKernels(const Gemm &g) {
     return dotKernels;
 #endif
   return g.byStrassen ? getStrassenKernels() : getVectorKernels();
-}
-
-//===----------------------------------------------------------------------===//
-// A panel of a times a block of b
-//===----------------------------------------------------------------------===//
-
-/// Prefetches a part of a matrix a few cache lines at a time, while the units
-/// that multiply are busy.
-class Prefetch {
-public:
-  Prefetch() = default;
-  /// Prefetches `rows` of `rowBytes`, all of them within `calls` calls.
-  Prefetch(const void *data, int64_t rows, int64_t rowBytes, int64_t stride,
-           int64_t calls)
-      : row(static_cast<const char *>(data)), rows(rows),
-        lines(divideCeil(rowBytes, kLineBytes)), stride(stride),
-        each(divideCeil(rows * lines, calls)) {}
-
-  void prefetchForRead() {
-    advance([](const char *at) { __builtin_prefetch(at, 0, 2); });
-  }
-  void prefetchForWrite() {
-    advance([](const char *at) { __builtin_prefetch(at, 1, 2); });
-  }
-
-private:
-  static constexpr int64_t kLineBytes = 64;
-
-  template <typename Fetch> void advance(Fetch fetch) {
-    for (int64_t i = 0; i < each && rows > 0; ++i) {
-      fetch(row + line * kLineBytes);
-      if (++line < lines)
-        continue;
-      line = 0;
-      row += stride;
-      --rows;
-    }
-  }
-
-  const char *row = nullptr;
-  int64_t rows = 0, lines = 0, stride = 0, each = 0, line = 0;
-};
-
-/// The blocking of a GEMM, and what its two schedules, Panels and Blocks,
-/// share.
-struct BlockedGemm {
-  BlockedGemm(const Gemm &g, const Kernels &kernels)
-      : g(g), kernels(kernels), inner(std::min(g.k, kernels.inner)),
-        columns(kernels.columns) {}
-
-  /// Whether sums are complete after one panel and one block.
-  bool isWhole() const { return inner == g.k; }
-  bool rounds() const { return g.roundedType != INGOT_F32; }
-  /// Bytes of a thread's sums that are rounded before they go to memory.
-  int64_t getSumsBytes() const {
-    return rounds() ? kernels.tileRows * columns *
-                          static_cast<int64_t>(sizeof(float))
-                    : 0;
-  }
-  int64_t getPanelBytes() const {
-    return kernels.tileRows * kernels.getLineBytes(inner);
-  }
-  int64_t getBlockBytes() const {
-    return columns * kernels.getLineBytes(inner);
-  }
-  int64_t countCalls(int64_t size, int64_t count) const {
-    return divideCeil(size, getDepth(size)) *
-           divideCeil(count, kernels.tileColumns);
-  }
-
-  void packPanel(int64_t batch, int64_t row, int64_t start, char *a) const {
-    kernels.packA(g.a + batch * g.aBatch + row * g.aRow + start * g.aInner,
-                  g.aRow, g.aInner, std::min(kernels.tileRows, g.m - row),
-                  std::min(inner, g.k - start), a);
-  }
-  /// The prefetch of what packPanel will read, within `calls` calls.
-  Prefetch getPanel(int64_t row, int64_t start, int64_t calls) const;
-
-  /// Multiplies a packed panel by `count` columns of a packed block, for
-  /// elements from `start` on of the inner dimension; rounds complete sums and
-  /// applies the epilogue to them.
-  void multiply(int64_t batch, int64_t row, int64_t column, int64_t count,
-                int64_t start, const char *a, const char *b, float *sums,
-                Prefetch next) const;
-
-  const Gemm &g;
-  const Kernels &kernels;
-  /// The extents of a block of b.
-  int64_t inner, columns;
-
-private:
-  /// The inner extent of the part of a panel that stays in the L1 cache.
-  int64_t getDepth(int64_t size) const {
-    return kernels.isChain ? kernels.depth : size;
-  }
-};
-
-Prefetch BlockedGemm::getPanel(int64_t row, int64_t start,
-                               int64_t calls) const {
-  int64_t size = std::min(inner, g.k - start);
-  int64_t rows = std::min(kernels.tileRows, g.m - row);
-  int64_t bytes = getElementBytes(g.a.type);
-  if (rows <= 0)
-    return {};
-  const void *data = (g.a + row * g.aRow + start * g.aInner).data;
-  return g.aInner == 1
-             ? Prefetch(data, rows, size * bytes, g.aRow * bytes, calls)
-             : Prefetch(data, size, rows * bytes, g.aInner * bytes, calls);
-}
-
-void BlockedGemm::multiply(int64_t batch, int64_t row, int64_t column,
-                           int64_t count, int64_t start, const char *a,
-                           const char *b, float *sums, Prefetch next) const {
-  int64_t size = std::min(inner, g.k - start);
-  int64_t rows = std::min(kernels.tileRows, g.m - row);
-  float *c = rounds() ? sums : g.c + batch * g.cBatch + row * g.cRow + column;
-  int64_t cRow = rounds() ? columns : g.cRow;
-  uint16_t *rounded = nullptr;
-  Prefetch output;
-  if (rounds()) {
-    rounded = g.rounded + (batch * g.m + row) * g.roundedRow + column;
-    output = Prefetch(rounded, rows, count * sizeof(uint16_t),
-                      g.roundedRow * sizeof(uint16_t), countCalls(size, count));
-  }
-  int64_t lineBytes = kernels.getLineBytes(size), depth = getDepth(size);
-  for (int64_t k = 0; k < size; k += depth) {
-    int64_t part = std::min(depth, size - k);
-    const char *partA = a + kernels.getLineBytes(k) * kernels.tileRows;
-    const char *partB = b + kernels.getLineBytes(k) * kernels.tileColumns;
-    for (int64_t j = 0; j < count; j += kernels.tileColumns) {
-      next.prefetchForRead();
-      output.prefetchForWrite();
-      kernels.multiplyTile(part, partA, partB + j * lineBytes, c + j, cRow,
-                           rows, std::min(kernels.tileColumns, count - j),
-                           start + k != 0);
-    }
-  }
-  if (start + size != g.k)
-    return;
-  for (int64_t i = 0; rounds() && i < rows; ++i)
-    kernels.round(sums + i * columns, g.roundedType, rounded + i * g.roundedRow,
-                  count);
-  if (!g.epilogue)
-    return;
-  int64_t first = g.firstRow + batch * g.m + row;
-  g.epilogue(g.buffers, first, first + rows, column, column + count);
 }
 
 //===----------------------------------------------------------------------===//
@@ -532,6 +388,8 @@ bool ingot::runtime::canRound(const Gemm &g) {
   const Kernels &kernels = chooseKernels(g);
   if (Lines(g, kernels).fits())
     return true;
+  if (SplitGemm(g, kernels).fits())
+    return true;
   if (Panels panels(g, kernels); panels.fits())
     return panels.isWhole();
   return Blocks(g, kernels).isWhole();
@@ -541,6 +399,8 @@ size_t ingot::runtime::getGemmScratchBytes(const Gemm &g) {
   const Kernels &kernels = chooseKernels(g);
   if (Lines(g, kernels).fits())
     return 0;
+  if (SplitGemm split(g, kernels); split.fits())
+    return static_cast<size_t>(split.getScratchBytes());
   if (Panels panels(g, kernels); panels.fits())
     return static_cast<size_t>(panels.getScratchBytes());
   Gemm part = g;
@@ -553,6 +413,8 @@ void ingot::runtime::runGemm(const Gemm &g, char *scratch) {
   const Kernels &kernels = chooseKernels(g);
   if (Lines lines(g, kernels); lines.fits())
     return lines.run();
+  if (SplitGemm split(g, kernels); split.fits())
+    return split.run(scratch);
   if (Panels panels(g, kernels); panels.fits())
     return panels.run(scratch);
   if (g.batch > 1 || g.m <= kGemmPackedRows)

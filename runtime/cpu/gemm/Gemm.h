@@ -15,7 +15,7 @@
 #define INGOT_RUNTIME_CPU_GEMM_GEMM_H
 
 #include "runtime/abi/Abi.h"
-#include "runtime/cpu/gemm/GemmKernels.h"
+#include "runtime/cpu/gemm/kernels/GemmKernels.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -300,8 +300,10 @@ void FilterGradPass::sumPart(int64_t slot, int64_t part) const {
   int64_t end = p.tiles * (part + 1) / b.parts;
   int64_t splits = countSplits(b), tasks = b.panels * splits;
   int64_t groups = divideCeil(p.in.channels, kRows);
-  for (int64_t first = begin; first < end; first += b.block) {
-    int64_t count = std::min(b.block, end - first);
+  // Blocks are equal.
+  int64_t size = divideCeil(end - begin, divideCeil(end - begin, b.block));
+  for (int64_t first = begin; first < end; first += size) {
+    int64_t count = std::min(size, end - first);
     parallelFor(count, 1, [&](int64_t from, int64_t to) {
       for (int64_t t = from; t < to; ++t)
         transformTile(first + t, inTiles + t * p.in.channels,
@@ -337,24 +339,28 @@ void FilterGradPass::sumPart(int64_t slot, int64_t part) const {
 }
 
 void FilterGradPass::run() const {
-  parallelTasks(b.parts, 1, b.parts,
-                [&](int64_t thread, int64_t begin, int64_t end) {
-                  for (int64_t part = begin; part < end; ++part)
-                    sumPart(thread, part);
-                });
+  auto sumParts = [&](int64_t thread, int64_t begin, int64_t end) {
+    for (int64_t part = begin; part < end; ++part)
+      sumPart(thread, part);
+  };
+  if (b.isShared)
+    sumParts(0, 0, b.parts);
+  else
+    parallelTasks(b.parts, 1, b.parts, sumParts);
   if (b.isOneBlock)
     return;
+  int64_t sums = b.panels * b.filterPanel;
+  if (b.parts > 1)
+    parallelFor(sums, 1 << 12, [&](int64_t begin, int64_t end) {
+      for (int64_t part = 1; part < b.parts; ++part)
+        for (int64_t i = begin; i < end; ++i)
+          scratch[i] += scratch[part * sums + i];
+    });
   parallelFor(b.panels * p.in.channels, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       int64_t panel = i / p.in.channels, channel = i % p.in.channels;
-      float *filters = scratch + panel * b.filterPanel;
-      for (int64_t point = 0; point < kPoints; ++point) {
-        float *sums = filters + (point * p.in.channels + channel) * kColumns;
-        for (int64_t part = 1; part < b.parts; ++part)
-          for (int64_t o = 0; o < kColumns; ++o)
-            sums[o] += sums[part * b.panels * b.filterPanel + o];
-      }
-      transformPanel(panel, channel, channel + 1, filters);
+      transformPanel(panel, channel, channel + 1,
+                     scratch + panel * b.filterPanel);
     }
   });
 }

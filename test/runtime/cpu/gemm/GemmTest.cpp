@@ -116,11 +116,13 @@ TEST_P(Gemm, EqualsSumsInDouble) {
     return static_cast<int64_t>(1 + random() % most);
   };
   for (int trial = 0; trial < 80; ++trial) {
-    bool isLong = trial % 10 == 0;
-    Problem problem(random, trial % 4 == 0 ? upTo(5) : 1, upTo(70),
+    bool isLong = trial % 10 == 0, isSplit = trial % 10 == 5;
+    Problem problem(random, !isSplit && trial % 4 == 0 ? upTo(5) : 1, upTo(70),
                     isLong ? upTo(1100) : upTo(100),
-                    isLong ? upTo(900) : upTo(60), random() % 2, random() % 2,
-                    GetParam());
+                    isLong    ? upTo(900)
+                    : isSplit ? 3071 + upTo(900)
+                              : upTo(60),
+                    random() % 2, random() % 2, GetParam());
     problem.run();
     const ingot::runtime::Gemm &g = problem.gemm;
     for (int64_t batch = 0; batch < g.batch; ++batch)
@@ -159,7 +161,8 @@ TEST_P(Gemm, EpilogueFinishesEveryElementOnce) {
   using Sizes = std::tuple<int64_t, int64_t, int64_t, int64_t>;
   for (auto [batch, m, n, k] :
        {Sizes(1, 100, 700, 900), Sizes(3, 25, 50, 400), Sizes(1, 7, 33, 5),
-        Sizes(1, 8250, 500, 20), Sizes(1, 300, 1, 50), Sizes(2, 1, 80, 50)}) {
+        Sizes(1, 8250, 500, 20), Sizes(1, 300, 1, 50), Sizes(2, 1, 80, 50),
+        Sizes(1, 40, 500, 4400)}) {
     Problem plain(random, batch, m, n, k, false, true, GetParam()),
         finished = plain;
     finished.gemm.c = finished.c.data();
@@ -267,6 +270,32 @@ TEST(GemmVector, RoundsAndWidens) {
       }
 }
 
+// What is rounded are the sums of all parts of the inner dimension.
+TEST(SplitGemm, RoundsWholeSums) {
+  std::mt19937 random(10);
+  for (int32_t type : {INGOT_BF16, INGOT_F16})
+    for (int64_t k : {3072, 3073, 5000}) {
+      constexpr int64_t m = 50, n = 70;
+      Problem wide(random, 1, m, n, k, true, false);
+      std::vector<uint16_t> a(wide.a.size()), b(wide.b.size()), c(m * n),
+          want(m * n);
+      roundFromF32(wide.a.data(), a.data(), type, m * k);
+      roundFromF32(wide.b.data(), b.data(), type, k * n);
+      ingot::runtime::Gemm half = wide.gemm;
+      half.a = {a.data(), type};
+      half.b = {b.data(), type};
+      Block scratch(static_cast<int64_t>(getGemmScratchBytes(half)), "scratch");
+      runGemm(half, scratch.getData());
+      roundFromF32(wide.c.data(), want.data(), type, m * n);
+      half.roundedType = type;
+      half.rounded = c.data();
+      half.roundedRow = n;
+      ASSERT_TRUE(canRound(half));
+      runGemm(half, scratch.getData());
+      EXPECT_EQ(c, want) << type << " " << k;
+    }
+}
+
 /// Sets the number of threads while it lives.
 struct Threads {
   explicit Threads(int count) : before(getThreadCount()) {
@@ -281,8 +310,8 @@ TEST_P(Gemm, ThreadsDoNotShareScratch) {
   Threads threads(4);
   std::mt19937 random(4);
   using Sizes = std::tuple<int64_t, int64_t, int64_t, int64_t>;
-  for (auto [batch, m, n, k] :
-       {Sizes(10, 40, 40, 300), Sizes(1, 300, 80, 500), Sizes(1, 40, 2700, 40)})
+  for (auto [batch, m, n, k] : {Sizes(10, 40, 40, 300), Sizes(1, 300, 80, 500),
+                                Sizes(1, 40, 2700, 40), Sizes(1, 70, 90, 3500)})
     for (int trial = 0; trial < 5; ++trial) {
       Problem shared(random, batch, m, n, k, false, false, GetParam()),
           alone = shared;

@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef INGOT_RUNTIME_CPU_GEMM_VECTORTILE_H
-#define INGOT_RUNTIME_CPU_GEMM_VECTORTILE_H
+#ifndef INGOT_RUNTIME_CPU_GEMM_KERNELS_VECTORTILE_H
+#define INGOT_RUNTIME_CPU_GEMM_KERNELS_VECTORTILE_H
 
 #include "runtime/cpu/Vectors.h"
 
@@ -24,4 +24,4 @@ static_assert(kTileColumns == 2 * kLanes, "sums of two vectors a row");
 } // namespace
 } // namespace ingot::runtime::vectors
 
-#endif // INGOT_RUNTIME_CPU_GEMM_VECTORTILE_H
+#endif // INGOT_RUNTIME_CPU_GEMM_KERNELS_VECTORTILE_H

@@ -7,10 +7,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef INGOT_RUNTIME_CPU_GEMM_VECTORGEMM_H
-#define INGOT_RUNTIME_CPU_GEMM_VECTORGEMM_H
+#ifndef INGOT_RUNTIME_CPU_GEMM_KERNELS_VECTORGEMM_H
+#define INGOT_RUNTIME_CPU_GEMM_KERNELS_VECTORGEMM_H
 
-#include "runtime/cpu/gemm/VectorTile.h"
+#include "runtime/cpu/gemm/kernels/VectorTile.h"
 
 namespace ingot::runtime::gemm {
 using namespace vectors;
@@ -275,4 +275,4 @@ void multiplyTile(int64_t size, const char *panelA, const char *panelB,
 } // namespace
 } // namespace ingot::runtime::gemm
 
-#endif // INGOT_RUNTIME_CPU_GEMM_VECTORGEMM_H
+#endif // INGOT_RUNTIME_CPU_GEMM_KERNELS_VECTORGEMM_H

@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef INGOT_RUNTIME_CPU_GEMM_AVX512LANES_H
-#define INGOT_RUNTIME_CPU_GEMM_AVX512LANES_H
+#ifndef INGOT_RUNTIME_CPU_GEMM_KERNELS_AVX512LANES_H
+#define INGOT_RUNTIME_CPU_GEMM_KERNELS_AVX512LANES_H
 
 #include "runtime/abi/Abi.h"
-#include "runtime/cpu/gemm/GemmKernels.h"
+#include "runtime/cpu/gemm/kernels/GemmKernels.h"
 
 #include <immintrin.h>
 
@@ -106,4 +106,4 @@ template <typename Function> void visit(Elements elements, Function function) {
 
 } // namespace ingot::runtime::gemm
 
-#endif // INGOT_RUNTIME_CPU_GEMM_AVX512LANES_H
+#endif // INGOT_RUNTIME_CPU_GEMM_KERNELS_AVX512LANES_H

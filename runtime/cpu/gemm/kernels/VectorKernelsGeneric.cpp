@@ -5,11 +5,11 @@
 
 #include "runtime/cpu/HalfPrecision.h"
 #include "runtime/cpu/VectorTypes.h"
-#include "runtime/cpu/gemm/GemmKernels.h"
+#include "runtime/cpu/gemm/kernels/GemmKernels.h"
 
 #define INGOT_LANES 4
-#include "runtime/cpu/gemm/VectorGemv.h"
-#include "runtime/cpu/gemm/VectorStrassen.h"
+#include "runtime/cpu/gemm/kernels/VectorGemv.h"
+#include "runtime/cpu/gemm/kernels/VectorStrassen.h"
 
 const ingot::runtime::gemm::Kernels ingot::runtime::gemm::genericKernels =
     makeVectorKernels(kBlocking, packA, packB, multiplyTile, multiplyVector);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "runtime/cpu/gemm/GemmKernels.h"
+#include "runtime/cpu/gemm/kernels/GemmKernels.h"
 
 #ifdef __x86_64__
-#include "runtime/cpu/gemm/Avx512Lanes.h"
+#include "runtime/cpu/gemm/kernels/Avx512Lanes.h"
 
 #include <algorithm>
 

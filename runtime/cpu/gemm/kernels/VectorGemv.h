@@ -9,10 +9,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef INGOT_RUNTIME_CPU_GEMM_VECTORGEMV_H
-#define INGOT_RUNTIME_CPU_GEMM_VECTORGEMV_H
+#ifndef INGOT_RUNTIME_CPU_GEMM_KERNELS_VECTORGEMV_H
+#define INGOT_RUNTIME_CPU_GEMM_KERNELS_VECTORGEMV_H
 
-#include "runtime/cpu/gemm/VectorGemm.h"
+#include "runtime/cpu/gemm/kernels/VectorGemm.h"
 
 namespace ingot::runtime::gemm {
 namespace {
@@ -155,4 +155,4 @@ void multiplyVector(Elements matrix, int64_t lineStride, int64_t innerStride,
 } // namespace
 } // namespace ingot::runtime::gemm
 
-#endif // INGOT_RUNTIME_CPU_GEMM_VECTORGEMV_H
+#endif // INGOT_RUNTIME_CPU_GEMM_KERNELS_VECTORGEMV_H

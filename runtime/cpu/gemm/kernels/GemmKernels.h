@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef INGOT_RUNTIME_CPU_GEMM_GEMMKERNELS_H
-#define INGOT_RUNTIME_CPU_GEMM_GEMMKERNELS_H
+#ifndef INGOT_RUNTIME_CPU_GEMM_KERNELS_GEMMKERNELS_H
+#define INGOT_RUNTIME_CPU_GEMM_KERNELS_GEMMKERNELS_H
 
 #include "runtime/abi/Blocking.h"
 #include "runtime/cpu/HalfPrecision.h"
@@ -128,4 +128,4 @@ const Kernels &getTileKernels(int32_t type);
 
 } // namespace ingot::runtime::gemm
 
-#endif // INGOT_RUNTIME_CPU_GEMM_GEMMKERNELS_H
+#endif // INGOT_RUNTIME_CPU_GEMM_KERNELS_GEMMKERNELS_H

@@ -4,15 +4,15 @@
 
 #include "runtime/cpu/HalfPrecision.h"
 #include "runtime/cpu/VectorTypes.h"
-#include "runtime/cpu/gemm/GemmKernels.h"
+#include "runtime/cpu/gemm/kernels/GemmKernels.h"
 
 #ifdef __x86_64__
 #pragma clang attribute push(                                                  \
     __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,fma,f16c"))),    \
     apply_to = function)
 #define INGOT_LANES 16
-#include "runtime/cpu/gemm/VectorGemv.h"
-#include "runtime/cpu/gemm/VectorStrassen.h"
+#include "runtime/cpu/gemm/kernels/VectorGemv.h"
+#include "runtime/cpu/gemm/kernels/VectorStrassen.h"
 #pragma clang attribute pop
 
 const ingot::runtime::gemm::Kernels ingot::runtime::gemm::avx512Kernels =

@@ -14,10 +14,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef INGOT_RUNTIME_CPU_GEMM_VECTORSTRASSEN_H
-#define INGOT_RUNTIME_CPU_GEMM_VECTORSTRASSEN_H
+#ifndef INGOT_RUNTIME_CPU_GEMM_KERNELS_VECTORSTRASSEN_H
+#define INGOT_RUNTIME_CPU_GEMM_KERNELS_VECTORSTRASSEN_H
 
-#include "runtime/cpu/gemm/VectorGemm.h"
+#include "runtime/cpu/gemm/kernels/VectorGemm.h"
 
 namespace ingot::runtime::gemm {
 namespace {
@@ -231,4 +231,4 @@ void multiplyStrassen(int64_t size, const char *panelA, const char *panelB,
 } // namespace
 } // namespace ingot::runtime::gemm
 
-#endif // INGOT_RUNTIME_CPU_GEMM_VECTORSTRASSEN_H
+#endif // INGOT_RUNTIME_CPU_GEMM_KERNELS_VECTORSTRASSEN_H

@@ -7,10 +7,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/cpu/gemm/GemmKernels.h"
+#include "runtime/cpu/gemm/kernels/GemmKernels.h"
 
 #ifdef __x86_64__
-#include "runtime/cpu/gemm/Avx512Lanes.h"
+#include "runtime/cpu/gemm/kernels/Avx512Lanes.h"
 
 #define INGOT_DOTS                                                             \
   __attribute__((target("avx512f,avx512bw,avx512vl,avx512bf16")))
