@@ -28,16 +28,39 @@ constexpr int64_t winogradBytes(int64_t tiles, int64_t in, int64_t out,
 /// The entry points of convolutions.
 enum class ConvKind { Forward, InputGrad, FilterGrad };
 
-/// Whether a convolution is a matmul of pixels and filters as they are in
-/// memory: with one tap for each pixel.
-constexpr bool isPointwise(const ingot_conv_desc &desc) {
+/// Whether a convolution is a matmul of pixels and filters: with one tap for
+/// each pixel.
+constexpr bool hasOneTap(const ingot_conv_desc &desc) {
   if (desc.type == INGOT_F64 || !desc.channels_last || desc.groups != 1)
     return false;
   for (int64_t i = 0; i < desc.spatial_rank; ++i)
-    if (desc.kernel[i] != 1 || desc.stride[i] != 1 || desc.pad_low[i] != 0 ||
-        desc.pad_high[i] != 0)
+    if (desc.kernel[i] != 1 || desc.pad_low[i] != 0 || desc.pad_high[i] != 0)
       return false;
   return true;
+}
+
+/// Whether the pixels of that matmul are as they are in memory.
+constexpr bool isPointwise(const ingot_conv_desc &desc) {
+  if (!hasOneTap(desc))
+    return false;
+  for (int64_t i = 0; i < desc.spatial_rank; ++i)
+    if (desc.stride[i] != 1)
+      return false;
+  return true;
+}
+
+/// Whether that matmul, of the forward pass or of the filter's gradient, has
+/// strides: its pixels of the input are gathered first, where it is used.
+constexpr bool isGathered(const ingot_conv_desc &desc, ConvKind kind) {
+  return kind != ConvKind::InputGrad && hasOneTap(desc) && !isPointwise(desc);
+}
+
+/// Bytes of these pixels in scratch memory.
+constexpr int64_t getGatheredBytes(const ingot_conv_desc &desc) {
+  int64_t elements = desc.batch * desc.in_channels;
+  for (int64_t i = 0; i < desc.spatial_rank; ++i)
+    elements *= desc.out[i];
+  return alignTo(elements * (desc.type == INGOT_F32 ? 4 : 2), INGOT_ALIGNMENT);
 }
 
 /// The matmul of such a convolution, or of one of its gradients, on vector
@@ -425,6 +448,10 @@ constexpr int64_t getScratchBytes(const ingot_conv_desc &desc,
     if (isPointwise(desc))
       bytes = std::max(
           bytes, getScratchBytes(getPointwiseMatmul(desc, kind), machine));
+    if (isGathered(desc, kind))
+      bytes = std::max(
+          bytes, getGatheredBytes(desc) +
+                     getScratchBytes(getPointwiseMatmul(desc, kind), machine));
   }
   if (!isWinograd(desc))
     return bytes;

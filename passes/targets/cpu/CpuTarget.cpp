@@ -154,7 +154,9 @@ static LibrarySupport describeSupport(ingot_conv_desc desc, StringRef entry,
         abi::Im2colGemm(desc, kind, machine.threads).getScratchBytes();
     return support;
   }
-  if (abi::isPointwise(desc))
+  // Gathering pixels for the forward pass would take the time that is saved.
+  if (abi::isPointwise(desc) ||
+      (abi::isGathered(desc, kind) && kind == abi::ConvKind::FilterGrad))
     chooseStrassen(getPointwiseMatmul(desc, kind), figures, isExact, support);
   desc.math = support.math;
   support.scratchBytes = abi::getScratchBytes(desc, machine);

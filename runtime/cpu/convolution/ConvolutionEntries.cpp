@@ -64,6 +64,44 @@ static bool isFastPointwise(const ingot_conv_desc &desc,
                      !direct::multipliesPairs(matmul.a_type, matmul.n));
 }
 
+/// Copies the pixels of the input that filters of one tap read.
+static void gatherPixels(const ingot_conv_desc &desc, const char *input,
+                         char *to) {
+  direct::Axes axes(desc);
+  int64_t pixel = desc.in_channels * (desc.type == INGOT_F32 ? 4 : 2);
+  parallelFor(desc.batch * axes.out[0] * axes.out[1], /*grain=*/1,
+              [&](int64_t begin, int64_t end) {
+                for (int64_t row = begin; row < end; ++row) {
+                  int64_t y = row % axes.out[1] * axes.stride[1];
+                  int64_t z = row / axes.out[1] % axes.out[0] * axes.stride[0];
+                  int64_t image = row / axes.out[1] / axes.out[0];
+                  int64_t first =
+                      ((image * axes.in[0] + z) * axes.in[1] + y) * axes.in[2];
+                  for (int64_t x = 0; x < axes.out[2]; ++x)
+                    std::memcpy(to + (row * axes.out[2] + x) * pixel,
+                                input + (first + x * axes.stride[2]) * pixel,
+                                pixel);
+                }
+              });
+}
+
+/// A convolution of one tap with strides as a matmul, or the filter's gradient.
+static void multiplyGathered(ingot_context *context,
+                             const ingot_conv_desc &desc,
+                             ingot_matmul_desc matmul, ConvKind kind,
+                             const void *first, const void *second,
+                             void *result, void *planned) {
+  auto gathered = static_cast<size_t>(ingot::abi::getGatheredBytes(desc));
+  size_t bytes = gathered + getPackedScratchBytes(matmul, /*onTiles=*/false);
+  char *scratch = context->getScratch(bytes, planned, desc.scratch_bytes);
+  const void *&input = kind == ConvKind::Forward ? first : second;
+  gatherPixels(desc, static_cast<const char *>(input), scratch);
+  input = scratch;
+  matmul.scratch_bytes = static_cast<int64_t>(bytes - gathered);
+  multiplyPacked(context, matmul, /*onTiles=*/false, first, second, result,
+                 scratch + gathered);
+}
+
 /// Runs a convolution that has elements, but not on tile units.
 static void runOnVectors(ingot_context *context, const ingot_conv_desc &desc,
                          ConvKind kind, const void *first, const void *second,
@@ -76,9 +114,14 @@ static void runOnVectors(ingot_context *context, const ingot_conv_desc &desc,
         desc, kind, first, second, result,
         context->getScratch(blocking.getBytes(), scratch, desc.scratch_bytes));
   }
-  if (ingot::abi::isPointwise(desc)) {
+  bool isGathered = ingot::abi::isGathered(desc, kind);
+  if (isGathered || ingot::abi::isPointwise(desc)) {
     ingot_matmul_desc matmul = ingot::abi::getPointwiseMatmul(desc, kind);
-    if (isFastPointwise(desc, matmul, kind))
+    bool isFast = isFastPointwise(desc, matmul, kind);
+    if (isFast && isGathered)
+      return multiplyGathered(context, desc, matmul, kind, first, second,
+                              result, scratch);
+    if (isFast)
       return multiplyPacked(context, matmul, /*onTiles=*/false, first, second,
                             result, scratch);
   }

@@ -179,3 +179,13 @@ ingot_conv_desc tests::drawPointwiseDesc(Philox &random, ingot_dtype type) {
   }
   return d;
 }
+
+ingot_conv_desc tests::drawStridedPointwiseDesc(Philox &random,
+                                                ingot_dtype type) {
+  ingot_conv_desc d = drawPointwiseDesc(random, type);
+  for (int64_t i = 0; i < d.spatial_rank; ++i) {
+    d.stride[i] = 1 + random.below(3);
+    d.out[i] = (d.in[i] - 1) / d.stride[i] + 1;
+  }
+  return d;
+}

@@ -47,6 +47,7 @@ ingot_conv_desc drawDepthwiseDesc(Philox &random, ingot_dtype type);
 ingot_conv_desc drawDirectDesc(Philox &random, ingot_dtype type);
 /// One tap for each pixel, in one to three dimensions.
 ingot_conv_desc drawPointwiseDesc(Philox &random, ingot_dtype type);
+ingot_conv_desc drawStridedPointwiseDesc(Philox &random, ingot_dtype type);
 
 } // namespace ingot::runtime::tests
 

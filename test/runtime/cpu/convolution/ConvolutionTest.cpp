@@ -172,8 +172,9 @@ TEST(Convolution, ScratchOfLayersIsAsPlanned) {
 TEST(Convolution, ThreadsDoNotChangeBits) {
   int before = getThreadCount();
   Philox random(11, 12);
-  for (Draw draw : {drawDesc, drawDirectDesc, drawDepthwiseDesc,
-                    drawPointwiseDesc, drawWinogradDesc})
+  for (Draw draw :
+       {drawDesc, drawDirectDesc, drawDepthwiseDesc, drawPointwiseDesc,
+        drawStridedPointwiseDesc, drawWinogradDesc})
     for (int i = 0; i < 12; ++i) {
       ingot_conv_desc d = draw(random, INGOT_F32);
       // Enough for several parts of the batch.
@@ -355,6 +356,11 @@ TEST(Convolution, ScratchIsAsPlanned) {
 TEST(Convolution, Pointwise) {
   check<float>(INGOT_F32, 1e-4, 30, drawPointwiseDesc);
   check<float>(INGOT_F32, 1e-5, 30, drawStrassenDesc, Scale::Whole);
+}
+
+// Pixels are gathered for the forward pass and the filter's gradient.
+TEST(Convolution, PointwiseWithStrides) {
+  check<float>(INGOT_F32, 1e-4, 60, drawStridedPointwiseDesc);
 }
 
 // Gradients of filters read the output's gradient where it is.

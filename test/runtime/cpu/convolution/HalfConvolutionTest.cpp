@@ -152,8 +152,9 @@ class HalfConvolution : public testing::TestWithParam<ingot_dtype> {};
 
 TEST_P(HalfConvolution, EveryForm) {
   std::array<int, 3> counts = {};
-  for (Draw draw : {drawDesc, drawDirectDesc, drawDepthwiseDesc,
-                    drawPointwiseDesc, drawHalfWinogradDesc})
+  for (Draw draw :
+       {drawDesc, drawDirectDesc, drawDepthwiseDesc, drawPointwiseDesc,
+        drawStridedPointwiseDesc, drawHalfWinogradDesc})
     checkHalves(
         GetParam(), 16, draw,
         [](ingot_conv_desc &d, ingot::abi::ConvKind) {
