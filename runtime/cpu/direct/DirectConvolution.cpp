@@ -36,7 +36,8 @@ struct FilterStrides {
 /// One phase of the product.
 class Product {
 public:
-  /// Elements of `from` are pairs of channels in bf16 if `ofPairs`.
+  /// Pairs of channels in bf16 are multiplied if `ofPairs`. `from` has pairs
+  /// as elements then, or an odd number of channels.
   Product(const ingot_conv_desc &desc, const DirectBlocking &blocking,
           const Images &from, bool ofPairs, const Images &to,
           const Phase (&phases)[3]);
@@ -86,6 +87,8 @@ private:
   const Images &from, &to;
   bool ofPairs;
   const Phase (&phases)[3];
+  /// Whether the last pair of channels has a zero.
+  bool isPadded;
   RowReader reader;
   /// Of a group: elements that are summed for each tap, and results.
   int64_t depth, columns;
@@ -104,10 +107,16 @@ Product::Product(const ingot_conv_desc &desc, const DirectBlocking &blocking,
                  const Images &from, bool ofPairs, const Images &to,
                  const Phase (&phases)[3])
     : desc(desc), blocking(blocking), from(from), to(to), ofPairs(ofPairs),
-      phases(phases),
-      reader(from, phases[2].getLow(), phases[2].getHigh(), phases[2].step,
-             from.channels, ingot::abi::kDirectConflict),
-      depth(from.channels / desc.groups), columns(to.channels / desc.groups),
+      phases(phases), isPadded(ofPairs && from.type == INGOT_BF16),
+      reader(isPadded ? RowReader::ofPaddedChannels(
+                            from, phases[2].getLow(), phases[2].getHigh(),
+                            phases[2].step, ingot::abi::kDirectConflict)
+                      : RowReader(from, phases[2].getLow(), phases[2].getHigh(),
+                                  phases[2].step, from.channels,
+                                  ingot::abi::kDirectConflict)),
+      depth(isPadded ? ingot::abi::divideCeil(from.channels, 2)
+                     : from.channels / desc.groups),
+      columns(to.channels / desc.groups),
       panels(desc.groups, columns, phases[2].count, ofPairs) {
   const auto &inner = phases[2].taps;
   taps = phases[0].taps.size() * phases[1].taps.size() * inner.size();
@@ -169,11 +178,13 @@ void Product::pack(const Element *filter, const FilterStrides &strides,
           target[j] = element[j * strides.column];
       } else {
         uint16_t halves[2][64];
-        for (int64_t i = 0; i < (ofPairs ? 2 : 1); ++i)
+        bool isAlone = !ofPairs || (isPadded && row + 1 == depth);
+        for (int64_t i = 0; i < (isAlone ? 1 : 2); ++i)
           for (int64_t j = 0; j < stored; ++j)
             halves[i][j] = element[i * strides.row + j * strides.column];
         if (ofPairs)
-          pairElements(halves[0], halves[1], target, stored);
+          pairElements(halves[0], isAlone ? nullptr : halves[1], target,
+                       stored);
         else
           widenToF32(halves[0], desc.type, target, stored);
       }
@@ -388,9 +399,10 @@ void ingot::runtime::convolveDirect(const ingot_conv_desc &desc, ConvKind kind,
                     desc.out_channels,
                     axes.out};
   Images from = isForward ? inputs : outputs, to = isForward ? outputs : inputs;
-  bool ofPairs = isLast && from.channels / desc.groups % 2 == 0 &&
+  bool isEven = from.channels / desc.groups % 2 == 0;
+  bool ofPairs = isLast && (isEven || desc.groups == 1) &&
                  multipliesPairs(desc.type, to.channels / desc.groups);
-  if (ofPairs) {
+  if (ofPairs && isEven) {
     from.type = INGOT_F32;
     from.channels /= 2;
   }

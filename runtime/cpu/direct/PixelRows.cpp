@@ -61,6 +61,16 @@ RowReader RowReader::ofPairs(const Images &images, int64_t low, int64_t high,
   return reader;
 }
 
+RowReader RowReader::ofPaddedChannels(const Images &images, int64_t low,
+                                      int64_t high, int64_t step,
+                                      int64_t conflict) {
+  RowReader reader(images, low, high, step,
+                   ingot::abi::divideCeil(images.channels, 2), conflict,
+                   /*canBeInPlace=*/false);
+  reader.padsChannels = true;
+  return reader;
+}
+
 void ingot::runtime::direct::pairElements(const uint16_t *__restrict first,
                                           const uint16_t *__restrict second,
                                           float *to, int64_t count) {
@@ -124,6 +134,16 @@ void RowReader::fill(int64_t first, float *to) const {
     for (int64_t x = low; x < high; ++x)
       pairElements(pixel(x), pixel(x + pairStep), to + (x - low) * pixelStride,
                    channels);
+    return;
+  }
+  if (padsChannels) {
+    const auto *row = reinterpret_cast<const uint16_t *>(images.data) + first;
+    auto *halves = reinterpret_cast<uint16_t *>(to);
+    int64_t stored = images.channels;
+    std::fill_n(halves, 2 * (high - low) * pixelStride, uint16_t(0));
+    for (int64_t x = begin; x < end; ++x)
+      std::copy_n(row + x * stored, stored,
+                  halves + 2 * (x - low) * pixelStride);
     return;
   }
   std::fill_n(to, (begin - low) * pixelStride, 0.0f);

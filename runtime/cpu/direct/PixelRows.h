@@ -64,6 +64,11 @@ public:
   /// apart: each one that is read with the one after it, or with zeros.
   static RowReader ofPairs(const Images &images, int64_t low, int64_t high,
                            int64_t step, int64_t channels, int64_t conflict);
+  /// Reads pairs of channels in bf16, channels last, of which there is an odd
+  /// number: the last one has a zero.
+  static RowReader ofPaddedChannels(const Images &images, int64_t low,
+                                    int64_t high, int64_t step,
+                                    int64_t conflict);
 
   int64_t getPixelStride() const { return pixelStride; }
   int64_t getRowSize() const {
@@ -86,6 +91,8 @@ private:
   int64_t pixelStride;
   /// The distance of the pixels of a pair; zero where pixels are alone.
   int64_t pairStep = 0;
+  /// Whether pairs are of channels, and the last one has a zero.
+  bool padsChannels = false;
 };
 
 /// Writes `count` pairs of elements in bf16; a null pointer stands for zeros.
