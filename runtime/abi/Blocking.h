@@ -30,8 +30,8 @@ inline constexpr int64_t kL1Bytes = 32 << 10;
 struct GemmBlocking {
   /// Rows and columns of the tile of c whose sums stay in registers.
   int64_t tileRows, tileColumns;
-  /// Extents of a packed block of b, inner x columns, which stays in the L2
-  /// cache beside a panel of a, tileRows x inner.
+  /// Extents of a packed block of b, about inner x columns, which stays in the
+  /// L2 cache beside a panel of a, tileRows x inner.
   int64_t inner, columns;
   /// Packed lines are padded with zeros to a multiple of this inner extent.
   int64_t step;
@@ -42,11 +42,23 @@ struct GemmBlocking {
   constexpr int64_t getLineBytes(int64_t size) const {
     return alignTo(size, step) * elementBytes;
   }
+  /// The most that getInner returns: a little more than `inner`, rather than
+  /// another block for a small rest.
+  constexpr int64_t getMostInner() const {
+    return alignTo(inner + inner / 8, step);
+  }
+  /// The inner extent of the blocks of an inner dimension of `size`, which are
+  /// equal: each of them reads and writes all sums, however small it is.
+  constexpr int64_t getInner(int64_t size) const {
+    size = std::max<int64_t>(size, 1);
+    int64_t blocks = divideCeil(size, getMostInner());
+    return std::min(size, alignTo(divideCeil(size, blocks), step));
+  }
   constexpr int64_t getPanelBytes() const {
-    return tileRows * getLineBytes(inner);
+    return tileRows * getLineBytes(getMostInner());
   }
   constexpr int64_t getBlockBytes() const {
-    return columns * getLineBytes(inner);
+    return columns * getLineBytes(getMostInner());
   }
 };
 
@@ -122,6 +134,11 @@ constexpr GemmBlocking getTileBlocking(int32_t type) {
 /// Rows of a that are packed at a time, so that the pack does not grow with the
 /// GEMM.
 inline constexpr int64_t kGemmPackedRows = 8192;
+/// Bytes of packed blocks of b that a thread keeps for tasks of several rows,
+/// and that all threads keep; they come from the outer caches, a block at a
+/// time.
+inline constexpr int64_t kGemmGroupBytes = 4 << 20;
+inline constexpr int64_t kGemmAllGroupBytes = 32 << 20;
 /// The number of rows from which on threads divide rows rather than columns of
 /// several blocks, although they then wait for each other at every block.
 inline constexpr int64_t kGemmManyRows = 1024;

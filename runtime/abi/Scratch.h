@@ -13,6 +13,7 @@
 
 #include "runtime/abi/Abi.h"
 #include "runtime/abi/Blocking.h"
+#include "runtime/abi/GemmRegions.h"
 
 #include <algorithm>
 
@@ -79,10 +80,18 @@ constexpr ingot_math getMath(const ingot_matmul_desc &desc,
 
 namespace detail {
 
-/// Bytes of scratch memory of a matmul with this blocking.
-constexpr int64_t packedBytes(const ingot_matmul_desc &desc,
-                              const ScratchMachine &machine,
-                              const GemmBlocking &blocking, bool onTiles) {
+/// Bytes of the sums in f32 of a result in 16 bits that is rounded a part at a
+/// time.
+constexpr int64_t partBytes(const ingot_matmul_desc &desc,
+                            const ScratchMachine &machine) {
+  SumPart part = SumPart::of(desc, machine.threads);
+  return alignTo(part.batches * desc.m * part.columns * 4, INGOT_ALIGNMENT);
+}
+
+/// Bytes of scratch memory of a matmul on tile units.
+constexpr int64_t tileBytes(const ingot_matmul_desc &desc,
+                            const ScratchMachine &machine) {
+  GemmBlocking blocking = getTileBlocking(desc.a_type);
   int64_t rows = blocking.tileRows, columns = blocking.tileColumns;
   int64_t innerBytes = blocking.getLineBytes(std::min(desc.k, blocking.inner));
   int64_t packedRows =
@@ -91,71 +100,105 @@ constexpr int64_t packedBytes(const ingot_matmul_desc &desc,
   int64_t b = alignTo(std::min(desc.n, blocking.columns), columns) * innerBytes;
   int64_t packs = desc.batch == 1 ? 1 : machine.threads;
   int64_t packed = packs * a + machine.threads * b;
-  SumPart part = SumPart::of(desc, machine.threads);
-  int64_t sums = part.batches * desc.m * part.columns;
-  // Threads that share a block of b, which stays in the cache, pack panels of
-  // a, and keep them from one block to the next if they are few. On tile units
-  // a block may have all of the inner dimension.
-  int64_t line = blocking.getLineBytes(
-      onTiles ? desc.k : std::min(desc.k, blocking.inner));
-  int64_t panel = rows * line;
+  // A thread's sums of a panel, where they are complete, else all.
+  bool rounds = desc.c_type != INGOT_F32;
+  if (rounds)
+    packed += desc.k <= blocking.inner
+                  ? machine.threads * rows * blocking.columns * 4
+                  : partBytes(desc, machine);
+  if (desc.batch != 1)
+    return packed;
+  // Threads that share a block of b, which stays in the cache and may have all
+  // of the inner dimension, pack panels of a, and keep them from one block to
+  // the next if they are few.
+  int64_t line = blocking.getLineBytes(desc.k);
   int64_t share = divideCeil(desc.m, rows) / machine.threads + 1;
-  panel = std::max(panel, std::min(share * panel, kGemmKeptBytes));
-  bool isWhole = desc.k <= blocking.inner;
-  if (onTiles) {
-    // A thread's sums of a panel, where they are complete, else all.
-    bool rounds = desc.c_type != INGOT_F32;
-    if (rounds)
-      packed += isWhole ? machine.threads * rows * blocking.columns * 4
-                        : alignTo(sums * 4, INGOT_ALIGNMENT);
-    if (desc.batch != 1)
-      return packed;
-    int64_t width = std::min(alignTo(desc.n, columns), kGemmWideColumns);
-    int64_t perThread = panel + (rounds ? rows * width * 4 : 0);
-    int64_t shared =
-        std::min(width * line, std::max(kGemmBlockBytes, columns * line));
-    return std::max(packed, shared + machine.threads * perThread);
+  int64_t panel =
+      std::max(rows * line, std::min(share * rows * line, kGemmKeptBytes));
+  int64_t width = std::min(alignTo(desc.n, columns), kGemmWideColumns);
+  int64_t perThread = panel + (rounds ? rows * width * 4 : 0);
+  int64_t shared =
+      std::min(width * line, std::max(kGemmBlockBytes, columns * line));
+  return std::max(packed, shared + machine.threads * perThread);
+}
+
+/// Bytes of scratch memory of one matmul of `desc` on vector units with this
+/// blocking, of `columns` columns of its result.
+constexpr int64_t singleBytes(const ingot_matmul_desc &desc, int64_t columns,
+                              bool rounds, const ScratchMachine &machine,
+                              const GemmBlocking &blocking) {
+  GemmRegions regions(
+      blocking,
+      {desc.m, columns, desc.k, !desc.transpose_a || desc.m == 1, rounds},
+      machine.threads);
+  int64_t bytes = machine.threads * regions.getThreadBytes();
+  if (!isSplit(desc.m, columns, desc.k))
+    return bytes;
+  int64_t width =
+      alignTo(std::min(columns, blocking.columns), blocking.tileColumns);
+  int64_t inner =
+      blocking.getInner(divideCeil(desc.k, kGemmParts) + blocking.step - 1);
+  int64_t packed = (blocking.tileRows + width) * blocking.getLineBytes(inner);
+  return std::max(bytes,
+                  alignTo(kGemmParts * desc.m * columns * 4, INGOT_ALIGNMENT) +
+                      machine.threads * packed);
+}
+
+/// Bytes of scratch memory of a matmul on vector units with this blocking.
+constexpr int64_t vectorBytes(const ingot_matmul_desc &desc,
+                              const ScratchMachine &machine,
+                              const GemmBlocking &blocking) {
+  bool rounds = desc.c_type != INGOT_F32;
+  int64_t inner = blocking.getInner(desc.k);
+  // Threads pack whole matrices of a batch.
+  int64_t batch = 0;
+  if (desc.batch != 1) {
+    int64_t width =
+        alignTo(std::min(desc.n, blocking.columns), blocking.tileColumns);
+    int64_t a =
+        alignTo(desc.m, blocking.tileRows) * blocking.getLineBytes(inner);
+    int64_t sums = rounds && inner == desc.k
+                       ? blocking.tileRows * blocking.columns * 4
+                       : 0;
+    batch = machine.threads * (alignTo(a, INGOT_ALIGNMENT) +
+                               width * blocking.getLineBytes(inner) + sums);
   }
-  bool keepsPanels = desc.batch == 1 && isWhole && desc.n > blocking.columns &&
-                     desc.m >= kGemmManyRows;
-  if (keepsPanels)
-    packed = std::max(packed, b + machine.threads * panel);
-  if (desc.batch == 1 && isSplit(desc.m, desc.n, desc.k))
-    packed = std::max(
-        packed, alignTo(kGemmParts * desc.m * desc.n * 4, INGOT_ALIGNMENT) +
-                    machine.threads * (rows * innerBytes + b));
-  // Complete sums of a panel are rounded without waiting for the others.
-  int64_t complete =
-      isWhole ? machine.threads * rows * blocking.columns * 4 : 0;
-  return desc.c_type == INGOT_F32
-             ? packed
-             : packed + std::max(complete, alignTo(sums * 4, INGOT_ALIGNMENT));
+  SumPart part = SumPart::of(desc, machine.threads);
+  int64_t rest = (desc.n - 1) % part.columns + 1;
+  int64_t parts = std::max(
+      {batch, singleBytes(desc, part.columns, false, machine, blocking),
+       singleBytes(desc, rest, false, machine, blocking)});
+  if (rounds)
+    parts = alignTo(parts, INGOT_ALIGNMENT) + partBytes(desc, machine);
+  return std::max(
+      {batch, parts, singleBytes(desc, desc.n, rounds, machine, blocking)});
 }
 
 } // namespace detail
 
 /// Bytes of scratch memory of a matmul, whose math mode the descriptor has. It
-/// holds packed operands: rows of a over a block of the inner dimension, and
-/// for each thread a block of columns of b (runtime/cpu/gemm). In addition it
-/// holds sums in f32.
+/// holds packed operands (runtime/cpu/gemm), and sums in f32.
 constexpr int64_t getScratchBytes(const ingot_matmul_desc &desc,
                                   const ScratchMachine &machine) {
   if (desc.c_type == INGOT_F64)
     return 0;
   if (isOnTiles(desc, machine))
-    return detail::packedBytes(desc, machine, getTileBlocking(desc.a_type),
-                               /*onTiles=*/true);
-  int64_t bytes = detail::packedBytes(desc, machine, kVectorBlocking,
-                                      /*onTiles=*/false);
-  if (desc.math == INGOT_MATH_STRASSEN)
-    bytes = std::max(bytes,
-                     detail::packedBytes(desc, machine,
-                                         getStrassenBlocking(kVectorBlocking),
-                                         /*onTiles=*/false));
-  // The same trainer may run on a CPU that multiplies in bf16 and on others.
+    return detail::tileBytes(desc, machine);
+  // The same trainer may run on CPUs with other vectors, and on those that
+  // multiply in bf16.
+  int64_t bytes = 0;
+  auto add = [&](const GemmBlocking &blocking) {
+    bytes = std::max(bytes, detail::vectorBytes(desc, machine, blocking));
+    if (desc.math == INGOT_MATH_STRASSEN)
+      bytes =
+          std::max(bytes, detail::vectorBytes(desc, machine,
+                                              getStrassenBlocking(blocking)));
+  };
+  for (const GemmBlocking &blocking :
+       {kVectorBlocking, getNarrowBlocking(8), getNarrowBlocking(4)})
+    add(blocking);
   if (desc.a_type == INGOT_BF16 && desc.b_type == INGOT_BF16)
-    bytes = std::max(bytes, detail::packedBytes(desc, machine, kDotBlocking,
-                                                /*onTiles=*/false));
+    add(kDotBlocking);
   return bytes;
 }
 

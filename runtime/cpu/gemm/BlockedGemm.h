@@ -56,7 +56,8 @@ private:
 /// The blocking of a GEMM, and what its schedules share.
 struct BlockedGemm {
   BlockedGemm(const Gemm &g, const Kernels &kernels)
-      : g(g), kernels(kernels), inner(std::min(g.k, kernels.inner)),
+      : g(g), kernels(kernels),
+        inner(g.onTiles ? std::min(g.k, kernels.inner) : kernels.getInner(g.k)),
         columns(kernels.columns) {}
 
   /// Whether sums are complete after one panel and one block.

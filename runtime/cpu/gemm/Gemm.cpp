@@ -5,6 +5,7 @@
 #include "runtime/core/machine/Features.h"
 #include "runtime/cpu/ThreadPool.h"
 #include "runtime/cpu/gemm/BlockedGemm.h"
+#include "runtime/cpu/gemm/RegionGemm.h"
 #include "runtime/cpu/gemm/SplitGemm.h"
 #include "runtime/cpu/gemm/kernels/GemmKernels.h"
 
@@ -60,10 +61,10 @@ const Kernels &chooseKernels(const Gemm &g) {
 // Many rows
 //===----------------------------------------------------------------------===//
 
-/// The schedule for many rows: threads share a block of b and divide the rows
-/// of a, which each thread packs when it needs them. Packing in one thread
-/// overlaps with multiplication in another, so that neither memory nor
-/// arithmetic units wait.
+/// The schedule for many rows on tile units: threads share a block of b and
+/// divide the rows of a, which each thread packs when it needs them. Packing in
+/// one thread overlaps with multiplication in another, so that neither memory
+/// nor arithmetic units wait.
 class Panels : BlockedGemm {
 public:
   Panels(const Gemm &g, const Kernels &kernels);
@@ -180,8 +181,9 @@ void Panels::run(char *scratch) const {
 // Few rows
 //===----------------------------------------------------------------------===//
 
-/// The schedule for few rows: all threads pack a, then share it and divide the
-/// columns of b. In a batch, each thread computes whole matrices instead.
+/// The schedule for few rows on tile units, and for batches: all threads pack
+/// a, then share it and divide the columns of b. In a batch, each thread
+/// computes whole matrices instead.
 class Blocks : BlockedGemm {
 public:
   Blocks(const Gemm &g, const Kernels &kernels);
@@ -347,6 +349,7 @@ void Lines::finish(int64_t batch, int64_t first, int64_t count,
 void Lines::run() const {
   // Elements that are worth another thread.
   constexpr int64_t leastElements = 16384;
+  int64_t inner = kernels.getInner(g.k);
   // Where lines are next to each other, many of them are read together, along
   // pages of memory.
   int64_t share = divideCeil(lines, kRangesPerThread * getThreadCount());
@@ -360,10 +363,13 @@ void Lines::run() const {
                 for (int64_t i = begin; i < end; ++i) {
                   int64_t batch = i / pieces, first = i % pieces * piece;
                   int64_t count = std::min(piece, lines - first);
-                  kernels.multiplyVector(
-                      matrix + batch * matrixBatch + first * lineStride,
-                      lineStride, innerStride, count,
-                      vector + batch * vectorBatch, g.k, sums);
+                  Elements own =
+                      matrix + batch * matrixBatch + first * lineStride;
+                  for (int64_t start = 0; start < g.k; start += inner)
+                    kernels.multiplyVector(
+                        own + start * innerStride, lineStride, innerStride,
+                        count, vector + batch * vectorBatch + start,
+                        std::min(inner, g.k - start), sums, start != 0);
                   finish(batch, first, count, sums);
                 }
               });
@@ -390,6 +396,8 @@ bool ingot::runtime::canRound(const Gemm &g) {
     return true;
   if (SplitGemm(g, kernels).fits())
     return true;
+  if (RegionGemm regions(g, kernels); regions.fits())
+    return regions.isComplete();
   if (Panels panels(g, kernels); panels.fits())
     return panels.isWhole();
   return Blocks(g, kernels).isWhole();
@@ -401,6 +409,8 @@ size_t ingot::runtime::getGemmScratchBytes(const Gemm &g) {
     return 0;
   if (SplitGemm split(g, kernels); split.fits())
     return static_cast<size_t>(split.getScratchBytes());
+  if (RegionGemm regions(g, kernels); regions.fits())
+    return static_cast<size_t>(regions.getScratchBytes());
   if (Panels panels(g, kernels); panels.fits())
     return static_cast<size_t>(panels.getScratchBytes());
   Gemm part = g;
@@ -415,6 +425,8 @@ void ingot::runtime::runGemm(const Gemm &g, char *scratch) {
     return lines.run();
   if (SplitGemm split(g, kernels); split.fits())
     return split.run(scratch);
+  if (RegionGemm regions(g, kernels); regions.fits())
+    return regions.run(scratch);
   if (Panels panels(g, kernels); panels.fits())
     return panels.run(scratch);
   if (g.batch > 1 || g.m <= kGemmPackedRows)

@@ -14,9 +14,7 @@ using namespace ingot::abi;
 SplitGemm::SplitGemm(const Gemm &g, const Kernels &kernels)
     : g(g), kernels(kernels),
       partInner(alignTo(divideCeil(g.k, kGemmParts), kernels.step)),
-      // Blocks are equal.
-      inner(alignTo(divideCeil(partInner, divideCeil(partInner, kernels.inner)),
-                    kernels.step)),
+      inner(kernels.getInner(partInner)),
       columns(std::min(alignTo(g.n, kernels.tileColumns), kernels.columns)) {}
 
 bool SplitGemm::fits() const {

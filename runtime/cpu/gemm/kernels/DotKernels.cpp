@@ -173,39 +173,36 @@ void multiplyTile(int64_t size, const char *panelA, const char *panelB,
 /// A matrix times a vector, in the order of multiplyTile.
 INGOT_DOTS void multiplyVector(Elements matrix, int64_t lineStride,
                                int64_t innerStride, int64_t lines,
-                               Elements vector, int64_t size, float *sums) {
+                               Elements vector, int64_t size, float *sums,
+                               bool adds) {
   const auto *from = static_cast<const uint16_t *>(matrix.data);
   const auto *factors = static_cast<const uint16_t *>(vector.data);
-  alignas(64) float packed[kBlocking.inner / 2 * kLanes];
-  for (int64_t line = 0; line < lines; line += kLanes)
-    for (int64_t start = 0; start < size; start += kBlocking.inner) {
-      int64_t rest = size - start;
-      int64_t part = rest < kBlocking.inner ? rest : kBlocking.inner;
-      const uint16_t *first = from + line * lineStride + start * innerStride;
-      if (innerStride == 1)
-        packLines(first, lineStride, lines - line, part, kLanes, kLanes,
-                  packed);
-      else
-        for (int64_t i = 0; i < part; i += 2, first += 2 * innerStride)
-          _mm512_store_ps(
-              packed + i / 2 * kLanes,
-              pairLines(first, i + 1 < part ? first + innerStride : nullptr,
-                        lines - line));
-      __m512 sum = _mm512_setzero_ps();
-      for (int64_t i = 0; i < part; i += 2) {
-        uint32_t pair = factors[start + i];
-        if (i + 1 < part)
-          pair |= uint32_t(factors[start + i + 1]) << 16;
-        auto left = reinterpret_cast<__m512bh>(_mm512_set1_epi32(int(pair)));
-        auto right =
-            reinterpret_cast<__m512bh>(_mm512_load_ps(packed + i / 2 * kLanes));
-        sum = _mm512_dpbf16_ps(sum, left, right);
-      }
-      __mmask16 mask = firstLanes(lines - line);
-      if (start > 0)
-        sum = _mm512_add_ps(sum, _mm512_maskz_loadu_ps(mask, sums + line));
-      _mm512_mask_storeu_ps(sums + line, mask, sum);
+  alignas(64) float packed[kBlocking.getMostInner() / 2 * kLanes];
+  for (int64_t line = 0; line < lines; line += kLanes) {
+    const uint16_t *first = from + line * lineStride;
+    if (innerStride == 1)
+      packLines(first, lineStride, lines - line, size, kLanes, kLanes, packed);
+    else
+      for (int64_t i = 0; i < size; i += 2, first += 2 * innerStride)
+        _mm512_store_ps(packed + i / 2 * kLanes,
+                        pairLines(first,
+                                  i + 1 < size ? first + innerStride : nullptr,
+                                  lines - line));
+    __m512 sum = _mm512_setzero_ps();
+    for (int64_t i = 0; i < size; i += 2) {
+      uint32_t pair = factors[i];
+      if (i + 1 < size)
+        pair |= uint32_t(factors[i + 1]) << 16;
+      auto left = reinterpret_cast<__m512bh>(_mm512_set1_epi32(int(pair)));
+      auto right =
+          reinterpret_cast<__m512bh>(_mm512_load_ps(packed + i / 2 * kLanes));
+      sum = _mm512_dpbf16_ps(sum, left, right);
     }
+    __mmask16 mask = firstLanes(lines - line);
+    if (adds)
+      sum = _mm512_add_ps(sum, _mm512_maskz_loadu_ps(mask, sums + line));
+    _mm512_mask_storeu_ps(sums + line, mask, sum);
+  }
 }
 
 INGOT_DOTS void roundSums(const float *sums, int32_t type, uint16_t *to,

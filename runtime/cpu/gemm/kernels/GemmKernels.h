@@ -57,11 +57,12 @@ struct Kernels : abi::GemmBlocking {
                        int64_t rowStride, int64_t rows, int64_t columns,
                        bool adds);
   /// Multiplies up to kGemvMostLines lines of a matrix by a contiguous vector
-  /// of `size` elements, in the order of multiplyTile; of the strides of a line
-  /// and of its elements one is 1. Null where the order is that of tile units.
+  /// of `size` elements, at most getMostInner(), or adds the products to `sums`
+  /// if `adds`, in the order of multiplyTile; of the strides of a line and of
+  /// its elements one is 1. Null where the order is that of tile units.
   void (*multiplyVector)(Elements matrix, int64_t lineStride,
                          int64_t innerStride, int64_t lines, Elements vector,
-                         int64_t size, float *sums);
+                         int64_t size, float *sums, bool adds);
   /// Rounds sums to a 16-bit type, to nearest even; numbers that are subnormal
   /// in bf16 may become zero.
   void (*round)(const float *sums, int32_t type, uint16_t *to, int64_t count);

@@ -182,26 +182,32 @@ void packB(Elements b, int64_t innerStride, int64_t columnStride, int64_t size,
 // Multiplication
 //===----------------------------------------------------------------------===//
 
-/// Sums the products of the first `Rows` rows of a panel of a, and of a panel
-/// of b. `fetchRow` prefetches a row of the tile that the sums go to.
-template <int Rows, typename Fetch>
+/// Sums the products of the first `Rows` rows of a panel of a, and of the first
+/// `Vectors` vectors of a panel of b. `fetchRow` prefetches a row of the tile
+/// that the sums go to.
+template <int Rows, int Vectors, typename Fetch>
 __attribute__((always_inline)) inline void
 sumProducts(int64_t size, const float *__restrict a, const float *__restrict b,
-            Vector (&sum)[Rows][2], Fetch fetchRow) {
+            Vector (&sum)[Rows][Vectors], Fetch fetchRow) {
 #pragma unroll
   for (int i = 0; i < Rows; ++i)
-    sum[i][0] = sum[i][1] = Vector{};
+#pragma unroll
+    for (int v = 0; v < Vectors; ++v)
+      sum[i][v] = Vector{};
   auto multiplyStep = [&]() __attribute__((always_inline)) {
-    Vector low = load(b), high = load(b + kLanes);
+    Vector right[Vectors];
+#pragma unroll
+    for (int v = 0; v < Vectors; ++v)
+      right[v] = load(b + v * kLanes);
     // Panels come from the L2 cache: prefetch them.
     __builtin_prefetch(b + 8 * kTileColumns);
-    if constexpr (kLanes > 8)
+    if constexpr (kLanes > 8 && Vectors > 1)
       __builtin_prefetch(b + 8 * kTileColumns + kLanes);
 #pragma unroll
-    for (int i = 0; i < Rows; ++i) {
-      sum[i][0] += a[i] * low;
-      sum[i][1] += a[i] * high;
-    }
+    for (int i = 0; i < Rows; ++i)
+#pragma unroll
+      for (int v = 0; v < Vectors; ++v)
+        sum[i][v] += a[i] * right[v];
     a += kTileRows;
     b += kTileColumns;
   };
@@ -225,36 +231,47 @@ sumProducts(int64_t size, const float *__restrict a, const float *__restrict b,
 }
 
 /// Prefetches a row of a tile that is about to be written.
-inline void prefetchRow(const float *row) {
+template <int Vectors = 2> inline void prefetchRow(const float *row) {
   __builtin_prefetch(row, 1);
-  if constexpr (kLanes > 8)
+  if constexpr (kLanes > 8 && Vectors > 1)
     __builtin_prefetch(row + kLanes, 1);
 }
 
-/// Multiplies the first `Rows` rows of a tile.
-template <int Rows>
+/// Multiplies the first `Rows` rows and `Vectors` vectors of a tile.
+template <int Rows, int Vectors>
 inline void multiplyRows(int64_t size, const float *__restrict a,
                          const float *__restrict b, float *__restrict c,
                          int64_t rowStride, int64_t rows, int64_t columns,
                          bool adds) {
-  Vector sum[Rows][2];
-  sumProducts<Rows>(size, a, b, sum,
-                    [&](int64_t i) __attribute__((always_inline)) {
-                      prefetchRow(c + i * rowStride);
-                    });
+  Vector sum[Rows][Vectors];
+  sumProducts(size, a, b, sum, [&](int64_t i) __attribute__((always_inline)) {
+    prefetchRow<Vectors>(c + i * rowStride);
+  });
 #pragma unroll
   for (int i = 0; i < Rows; ++i) {
     if (i >= rows)
       continue;
-    float *row = c + i * rowStride;
-    int64_t rest = larger(columns - kLanes, 0);
-    if (adds) {
-      sum[i][0] += loadFirst<F32>(row, columns);
-      sum[i][1] += loadFirst<F32>(row + kLanes, rest);
+#pragma unroll
+    for (int v = 0; v < Vectors; ++v) {
+      float *to = c + i * rowStride + v * kLanes;
+      int64_t count = larger(columns - v * kLanes, 0);
+      if (adds)
+        sum[i][v] += loadFirst<F32>(to, count);
+      storeFirst(to, sum[i][v], count);
     }
-    storeFirst(row, sum[i][0], columns);
-    storeFirst(row + kLanes, sum[i][1], rest);
   }
+}
+
+/// Multiplies the first `Rows` rows of a tile. Columns at the end of a matrix
+/// may need one vector only.
+template <int Rows>
+inline void multiplyColumns(int64_t size, const float *__restrict a,
+                            const float *__restrict b, float *__restrict c,
+                            int64_t rowStride, int64_t rows, int64_t columns,
+                            bool adds) {
+  if (columns <= kLanes)
+    return multiplyRows<Rows, 1>(size, a, b, c, rowStride, rows, columns, adds);
+  multiplyRows<Rows, 2>(size, a, b, c, rowStride, rows, columns, adds);
 }
 
 void multiplyTile(int64_t size, const char *panelA, const char *panelB,
@@ -264,12 +281,12 @@ void multiplyTile(int64_t size, const char *panelA, const char *panelB,
   const auto *b = reinterpret_cast<const float *>(panelB);
   // The rows at the end of a matrix, or of a batch, rarely fill a tile.
   if (rows <= kTileRows / 3)
-    return multiplyRows<kTileRows / 3>(size, a, b, c, rowStride, rows, columns,
-                                       adds);
+    return multiplyColumns<kTileRows / 3>(size, a, b, c, rowStride, rows,
+                                          columns, adds);
   if (rows <= kTileRows / 3 * 2)
-    return multiplyRows<kTileRows / 3 * 2>(size, a, b, c, rowStride, rows,
-                                           columns, adds);
-  multiplyRows<kTileRows>(size, a, b, c, rowStride, rows, columns, adds);
+    return multiplyColumns<kTileRows / 3 * 2>(size, a, b, c, rowStride, rows,
+                                              columns, adds);
+  multiplyColumns<kTileRows>(size, a, b, c, rowStride, rows, columns, adds);
 }
 
 } // namespace

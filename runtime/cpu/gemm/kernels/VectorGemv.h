@@ -115,12 +115,11 @@ void multiplyLines(const typename Type::Element *matrix, int64_t lineStride,
   multiplyAcross<Type>(matrix, innerStride, lines, size, vector, sums, adds);
 }
 
-/// Widens up to a block of the vector.
-const float *widenPart(Elements vector, int64_t start, int64_t size,
-                       float *room) {
+/// The vector in f32, in `room` if it is not already.
+const float *widenVector(Elements vector, int64_t size, float *room) {
   if (vector.type == INGOT_F32)
-    return static_cast<const float *>(vector.data) + start;
-  const auto *from = static_cast<const uint16_t *>(vector.data) + start;
+    return static_cast<const float *>(vector.data);
+  const auto *from = static_cast<const uint16_t *>(vector.data);
   for (int64_t i = 0; i < size; i += kLanes) {
     int64_t count = size - i;
     storeFirst(room + i,
@@ -132,24 +131,14 @@ const float *widenPart(Elements vector, int64_t start, int64_t size,
 }
 
 void multiplyVector(Elements matrix, int64_t lineStride, int64_t innerStride,
-                    int64_t lines, Elements vector, int64_t size, float *sums) {
-  alignas(64) float room[kBlocking.inner];
-  const auto *halves = static_cast<const uint16_t *>(matrix.data);
-  for (int64_t start = 0; start < size; start += kBlocking.inner) {
-    int64_t count = smaller(kBlocking.inner, size - start);
-    int64_t at = start * innerStride;
-    const float *part = widenPart(vector, start, count, room);
-    if (matrix.type == INGOT_F32)
-      multiplyLines<F32>(static_cast<const float *>(matrix.data) + at,
-                         lineStride, innerStride, lines, count, part, sums,
-                         start != 0);
-    else if (matrix.type == INGOT_BF16)
-      multiplyLines<Bf16>(halves + at, lineStride, innerStride, lines, count,
-                          part, sums, start != 0);
-    else
-      multiplyLines<F16>(halves + at, lineStride, innerStride, lines, count,
-                         part, sums, start != 0);
-  }
+                    int64_t lines, Elements vector, int64_t size, float *sums,
+                    bool adds) {
+  alignas(64) float room[kBlocking.getMostInner()];
+  const float *widened = widenVector(vector, size, room);
+  withType(matrix, [&](auto type, const auto *from) {
+    multiplyLines<decltype(type)>(from, lineStride, innerStride, lines, size,
+                                  widened, sums, adds);
+  });
 }
 
 } // namespace

@@ -172,12 +172,11 @@ inline void multiplyFactors(int64_t size, const float *__restrict a,
                             const float *__restrict b, float *__restrict c,
                             float *__restrict other, int64_t rowStride) {
   Vector sum[kTileRows][2];
-  sumProducts<kTileRows>(size, a, b, sum,
-                         [&](int64_t i) __attribute__((always_inline)) {
-                           prefetchRow(c + i * rowStride);
-                           if constexpr (second != Use::None)
-                             prefetchRow(other + i * rowStride);
-                         });
+  sumProducts(size, a, b, sum, [&](int64_t i) __attribute__((always_inline)) {
+    prefetchRow(c + i * rowStride);
+    if constexpr (second != Use::None)
+      prefetchRow(other + i * rowStride);
+  });
 #pragma unroll
   for (int i = 0; i < kTileRows; ++i)
 #pragma unroll

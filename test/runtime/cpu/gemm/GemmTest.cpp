@@ -63,6 +63,7 @@ struct Problem {
     // What the compiler plans covers it.
     ingot_matmul_desc desc = {};
     desc.batch = gemm.batch, desc.m = gemm.m, desc.n = gemm.n, desc.k = gemm.k;
+    desc.transpose_a = gemm.aInner != 1;
     if (gemm.byStrassen)
       desc.math = INGOT_MATH_STRASSEN;
     for (int64_t threads : {getThreadCount(), 64}) {
@@ -305,15 +306,19 @@ struct Threads {
   int before;
 };
 
-// Shares of unequal size, and more threads than processors.
+// Shares of unequal size, and more threads than processors; several blocks,
+// groups and inner extents of a region.
 TEST_P(Gemm, ThreadsDoNotShareScratch) {
-  Threads threads(4);
   std::mt19937 random(4);
   using Sizes = std::tuple<int64_t, int64_t, int64_t, int64_t>;
-  for (auto [batch, m, n, k] : {Sizes(10, 40, 40, 300), Sizes(1, 300, 80, 500),
-                                Sizes(1, 40, 2700, 40), Sizes(1, 70, 90, 3500)})
-    for (int trial = 0; trial < 5; ++trial) {
-      Problem shared(random, batch, m, n, k, false, false, GetParam()),
+  for (auto [batch, m, n, k] :
+       {Sizes(10, 40, 40, 300), Sizes(1, 300, 80, 500), Sizes(1, 40, 2700, 40),
+        Sizes(1, 70, 90, 3500), Sizes(1, 130, 3100, 900),
+        Sizes(1, 100, 1300, 2100)})
+    for (int count : {2, 3, 4, 7, 64}) {
+      Threads threads(count);
+      Problem shared(random, batch, m, n, k, random() % 2, random() % 2,
+                     GetParam()),
           alone = shared;
       alone.gemm.c = alone.c.data();
       shared.run();

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// A GEMM on vector units whose threads compute regions of the result. Each
+// packs what it reads of both operands for itself: some of it is packed by
+// several threads, but none waits for another, or reads from the cache of
+// another core, which may take as long as from memory.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_RUNTIME_CPU_GEMM_REGIONGEMM_H
+#define INGOT_RUNTIME_CPU_GEMM_REGIONGEMM_H
+
+#include "runtime/abi/GemmRegions.h"
+#include "runtime/cpu/gemm/BlockedGemm.h"
+
+namespace ingot::runtime::gemm {
+
+class RegionGemm : BlockedGemm {
+public:
+  RegionGemm(const Gemm &g, const Kernels &kernels);
+
+  /// Whether the schedule is for this GEMM.
+  bool fits() const { return g.batch == 1 && !g.onTiles; }
+  /// Whether sums can be rounded as soon as they are complete.
+  bool isComplete() const { return regions.completes; }
+  int64_t getScratchBytes() const;
+  /// Threads that are done with their regions take tasks of others.
+  void run(char *scratch) const;
+
+private:
+  struct Task;
+
+  Task getTask(int64_t number, int64_t start) const;
+  void packGroup(const Task &task, char *b) const;
+  /// Multiplies a panel of rows by a block of columns, for elements from `at`
+  /// on of the inner dimension.
+  void multiplyPanel(const Task &task, int64_t panel, int64_t block, int64_t at,
+                     char *memory) const;
+  void runTask(const Task &task, char *memory) const;
+
+  abi::GemmRegions regions;
+};
+
+} // namespace ingot::runtime::gemm
+
+#endif // INGOT_RUNTIME_CPU_GEMM_REGIONGEMM_H
