@@ -137,7 +137,7 @@ inline constexpr int64_t kGemmPackedRows = 8192;
 /// Bytes of packed blocks of b that a thread keeps for tasks of several rows,
 /// and that all threads keep; they come from the outer caches, a block at a
 /// time.
-inline constexpr int64_t kGemmGroupBytes = 4 << 20;
+inline constexpr int64_t kGemmGroupBytes = 2 << 20;
 inline constexpr int64_t kGemmAllGroupBytes = 32 << 20;
 /// The number of rows from which on threads divide rows rather than columns of
 /// several blocks, although they then wait for each other at every block.

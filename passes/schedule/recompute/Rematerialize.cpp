@@ -338,24 +338,27 @@ private:
     return {bytes, measureArenaUse(graph, lifetimes)};
   }
 
-  /// Of the arena. A share is of the activations without a budget.
+  /// Of the arena. A share is of the most activations that are live at once
+  /// without a budget.
   int64_t findBudget(func::FuncOp func) {
     if (memoryBudget.empty())
       return std::numeric_limits<int64_t>::max();
     if (!size.isPercent)
       return static_cast<int64_t>(size.number) - fixedBytes;
+    if (size.number == 100)
+      return planWithout(StepGraph(Signature(func), *target)).arenaBytes;
     auto [other, activations] = splitArena(func);
     return other + static_cast<int64_t>(activations * size.number / 100);
   }
 
-  /// The bytes of the function's arena that are no activations, and those that
-  /// are, without recomputation.
+  /// The bytes of the function's arena that are no activations where most of
+  /// these are live, and those that are, without recomputation.
   std::pair<int64_t, double> splitArena(func::FuncOp func) {
     StepGraph graph(Signature(func), *target);
-    auto [bytes, use] = planWithout(graph);
-    int64_t other =
-        use.gradientBytes + use.workspaceBytes + use.communicationBytes;
-    return {other, static_cast<double>(bytes - other)};
+    // Without what packing leaves between tensors, which is chance.
+    ArenaUse use = planWithout(graph).use;
+    return {use.liveBytes - use.mostActivationBytes,
+            static_cast<double>(use.mostActivationBytes)};
   }
 
   /// An arena of `arenaBytes` as budgets are written: as bytes of all planned
