@@ -61,7 +61,7 @@ def Rematerialize : Pass<"ingot-rematerialize", "::mlir::ModuleOp"> {
     result `loss`, in the order forward, then backward. Values that are live at the peak for later readers are
     recomputed right before these readers, by the operations that computed them: fusions, chains of them, library
     calls; those with the least time per byte first (`passes/cost`), until the planned arena and the states fit into
-    `memory-budget`; a budget in percent is of the most activations that are live at once without a budget. Operations
+    `memory-budget`; a budget in percent is of the size of the activations in the arena without a budget. Operations
     that write states are not repeated. Nothing is simplified afterwards, so that no copy is merged with its original;
     a copy runs the same kernel as its original, so that the results are bitwise equal.
 

@@ -84,7 +84,6 @@ ArenaUse ingot::measureArenaUse(const StepGraph &graph,
   ArenaUse use;
   int64_t peak = 0;
   use.liveBytes = peakLiveBytes(lifetimes.intervals, INGOT_ALIGNMENT, &peak);
-  SmallVector<Interval> activations;
   for (auto [kind, interval] :
        llvm::zip_equal(listKinds(graph, lifetimes), lifetimes.intervals)) {
     int64_t bytes = bytesAt(interval, peak);
@@ -94,10 +93,7 @@ ArenaUse ingot::measureArenaUse(const StepGraph &graph,
       use.gradientBytes += bytes;
     else if (kind == "communication")
       use.communicationBytes += bytes;
-    else
-      activations.push_back(interval);
   }
-  use.mostActivationBytes = peakLiveBytes(activations, INGOT_ALIGNMENT, &peak);
   return use;
 }
 

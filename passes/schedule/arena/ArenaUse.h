@@ -18,10 +18,6 @@ struct ArenaUse {
   /// The parts of it that are gradients of parameters, scratch memory of
   /// library calls, and buckets that gradients are copied to.
   int64_t gradientBytes = 0, workspaceBytes = 0, communicationBytes = 0;
-  /// The most bytes of anything else, mainly activations, that are live at an
-  /// instant, which may be another one: where two instants have about as many
-  /// live bytes, what they consist of may differ a lot.
-  int64_t mostActivationBytes = 0;
 };
 
 /// Returns the bytes in addition to the arena in which the target stages the

@@ -113,14 +113,18 @@ struct Rematerialize : ingot::impl::RematerializeBase<Rematerialize> {
     target = Target::of(getOperation());
     auto functions = llvm::to_vector(getOperation().getOps<func::FuncOp>());
     int64_t payloads = countPayloads(functions);
-    for (func::FuncOp func : functions)
-      if (!func.isDeclaration() && Signature(func).findResult("loss")) {
-        fixedBytes = states.getBytes() + states.shardBytes + payloads +
-                     getStagingBytes(Signature(func), *target);
-        budget = findBudget(func);
-        if (failed(fit(func)))
-          return signalPassFailure();
-      }
+    llvm::erase_if(functions, [](func::FuncOp func) {
+      return func.isDeclaration() || !Signature(func).findResult("loss");
+    });
+    if (!memoryBudget.empty())
+      split = splitArena(functions);
+    for (func::FuncOp func : functions) {
+      fixedBytes = states.getBytes() + states.shardBytes + payloads +
+                   getStagingBytes(Signature(func), *target);
+      budget = findBudget();
+      if (failed(fit(func)))
+        return signalPassFailure();
+    }
   }
 
 private:
@@ -269,9 +273,8 @@ private:
     // the search knows.
     int64_t bytes = StepGraph(signature, *target).getArenaBytes();
     if (bytes > budget && isSmallest && !size.isLeast) {
-      builder.insert(before);
-      std::string smallest = describeBudget(before, bytes);
       before.erase();
+      std::string smallest = describeBudget(bytes);
       return emitOptionError(
           &getContext(), "memory-budget",
           "the step does not fit; the smallest possible is " + smallest,
@@ -338,41 +341,54 @@ private:
     return {bytes, measureArenaUse(graph, lifetimes)};
   }
 
-  /// Of the arena. A share is of the most activations that are live at once
-  /// without a budget.
-  int64_t findBudget(func::FuncOp func) {
+  /// Of the arena. A share is of the activations without a budget.
+  int64_t findBudget() const {
     if (memoryBudget.empty())
       return std::numeric_limits<int64_t>::max();
     if (!size.isPercent)
       return static_cast<int64_t>(size.number) - fixedBytes;
     if (size.number == 100)
-      return planWithout(StepGraph(Signature(func), *target)).arenaBytes;
-    auto [other, activations] = splitArena(func);
-    return other + static_cast<int64_t>(activations * size.number / 100);
+      return split.arenaBytes;
+    double share = size.number / 100;
+    return split.others + static_cast<int64_t>(split.activations * share);
   }
 
-  /// The bytes of the function's arena that are no activations where most of
-  /// these are live, and those that are, without recomputation.
-  std::pair<int64_t, double> splitArena(func::FuncOp func) {
-    StepGraph graph(Signature(func), *target);
-    // Without what packing leaves between tensors, which is chance.
-    ArenaUse use = planWithout(graph).use;
-    return {use.liveBytes - use.mostActivationBytes,
-            static_cast<double>(use.mostActivationBytes)};
+  /// An arena without recomputation, and the bytes that are live at its peak:
+  /// those that are no activations, and those that are. What packing leaves
+  /// between tensors is not counted: later passes merge kernels, which changes
+  /// it.
+  struct ArenaSplit {
+    int64_t arenaBytes = 0, others = 0;
+    double activations = 0;
+  };
+
+  /// Of the function with the largest arena, which is that of all functions:
+  /// what a trainer without a budget says of its memory.
+  ArenaSplit splitArena(ArrayRef<func::FuncOp> functions) const {
+    ArenaSplit largest;
+    for (func::FuncOp func : functions) {
+      auto [bytes, use] = planWithout(StepGraph(Signature(func), *target));
+      if (bytes <= largest.arenaBytes)
+        continue;
+      int64_t others =
+          use.gradientBytes + use.workspaceBytes + use.communicationBytes;
+      largest = {bytes, others, static_cast<double>(use.liveBytes - others)};
+    }
+    return largest;
   }
 
   /// An arena of `arenaBytes` as budgets are written: as bytes of all planned
   /// memory, in MiB, and as a percentage, rounded up so that it suffices.
-  std::string describeBudget(func::FuncOp func, int64_t arenaBytes) {
-    auto [other, activations] = splitArena(func);
+  std::string describeBudget(int64_t arenaBytes) const {
     auto up = [](double value) { return std::ceil(value * 10) / 10; };
     int64_t peak = fixedBytes + arenaBytes;
     std::string text =
         llvm::formatv("{0} bytes at the peak, or {1:F1} MiB", peak,
                       up(static_cast<double>(peak) / (1 << 20)));
     double percent =
-        activations > 0
-            ? up(100 * static_cast<double>(arenaBytes - other) / activations)
+        split.activations > 0
+            ? up(100 * static_cast<double>(arenaBytes - split.others) /
+                 split.activations)
             : 100;
     if (percent > 0 && percent <= 100)
       text += llvm::formatv(", or {0:F1}%", percent).str();
@@ -408,6 +424,7 @@ private:
   MemorySize size;
   /// Beside the arena: states, and staging of inputs.
   int64_t fixedBytes = 0, budget = 0;
+  ArenaSplit split;
   std::shared_ptr<const Target> target;
 };
 
