@@ -134,7 +134,7 @@ private:
     blocks = divideCeil(divideCeil(width, groups), columns);
     columns = divideCeil(regionTiles, groups * blocks) * blocking.tileColumns;
     // A thread that is held up delays the others by one task.
-    constexpr int64_t leastPanels = 4, wantedTasks = 4;
+    constexpr int64_t leastPanels = 4, wantedTasks = 8;
     int64_t mostPanels = regionPanels;
     if (blocks > 1)
       mostPanels = std::max<int64_t>(
