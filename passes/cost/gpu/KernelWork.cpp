@@ -64,6 +64,16 @@ private:
   unsigned getDepth(Value value) const;
   double hoist(Operation &op, double times);
   bool isUnchanged(Value memory) const;
+  /// The loads that a thread waits for one after the other.
+  struct Chain {
+    /// How many there are before a value is known.
+    llvm::DenseMap<Value, unsigned> after;
+    /// Of all values, and of those before the last barrier.
+    unsigned longest = 0, behind = 0;
+    /// Loads in fewer loops are done before.
+    unsigned depth = 0;
+  };
+  void followLoads(Block &block, unsigned before, Chain &chain) const;
   double countWaits(Block &block) const;
 
   gpu::GPUFuncOp function;
@@ -241,27 +251,71 @@ void Counter::countRead(Operation &op, Value memory, double times) {
   reads[{memory, op.getParentOp()}] += times * bytes;
 }
 
-/// Returns how often a thread waits for the memory of the GPU in a block, apart
-/// from the parts of its operations: loads whose addresses other loads give,
-/// and loads behind a barrier, wait for what is before them.
-double Counter::countWaits(Block &block) const {
-  llvm::DenseMap<Value, unsigned> after;
-  unsigned longest = 0, behind = 0;
-  auto depth = static_cast<unsigned>(loopTimes.size()) - 1;
+/// Whether an iteration begins when the last one is done: a loop that reads
+/// what it has written, or whose threads meet.
+static bool isInTurn(scf::ForOp loop) {
+  llvm::SmallPtrSet<Value, 8> read, stored;
+  for (Operation &op : *loop.getBody()) {
+    if (auto load = dyn_cast<memref::LoadOp>(op))
+      read.insert(load.getMemRef());
+    if (auto store = dyn_cast<memref::StoreOp>(op);
+        store && !isOnChip(store.getMemRef()))
+      stored.insert(store.getMemRef());
+    if (isa<gpu::BarrierOp>(op))
+      return true;
+  }
+  return llvm::any_of(read,
+                      [&](Value memory) { return stored.contains(memory); });
+}
+
+/// Whether the compiler unrolls a loop altogether, so that the loads of all
+/// iterations are under way together.
+static bool isUnrolled(scf::ForOp loop) {
+  APInt begin, end, step;
+  constexpr int64_t most = 8;
+  if (!matchPattern(loop.getLowerBound(), m_ConstantInt(&begin)) ||
+      !matchPattern(loop.getUpperBound(), m_ConstantInt(&end)) ||
+      !matchPattern(loop.getStep(), m_ConstantInt(&step)) ||
+      step.getSExtValue() <= 0 || isInTurn(loop))
+    return false;
+  return end.getSExtValue() - begin.getSExtValue() <=
+         most * step.getSExtValue();
+}
+
+/// Follows the loads of a block and of its branches, which are predicated or
+/// jumped over, without waiting for other loads.
+void Counter::followLoads(Block &block, unsigned before, Chain &chain) const {
   for (Operation &op : block) {
     if (isa<gpu::BarrierOp>(op))
-      behind = longest;
-    unsigned waits = 0;
+      chain.behind = chain.longest;
+    unsigned waits = before;
     for (Value operand : op.getOperands())
-      waits = std::max(waits, after.lookup(operand));
+      waits = std::max(waits, chain.after.lookup(operand));
+    auto loop = dyn_cast<scf::ForOp>(op);
+    if (isa<scf::IfOp>(op) || (loop && isUnrolled(loop)))
+      for (Region &region : op.getRegions())
+        for (Block &inner : region) {
+          followLoads(inner, waits, chain);
+          for (Value operand : inner.getTerminator()->getOperands())
+            waits = std::max(waits, chain.after.lookup(operand));
+        }
     auto load = dyn_cast<memref::LoadOp>(op);
-    if (load && !isOnChip(load.getMemRef()) && getDepth(load) == depth)
-      waits = std::max(waits, behind) + 1;
-    longest = std::max(longest, waits);
+    if (load && !isOnChip(load.getMemRef()) && getDepth(load) >= chain.depth)
+      waits = std::max(waits, chain.behind) + 1;
+    chain.longest = std::max(chain.longest, waits);
     for (Value result : op.getResults())
-      after[result] = waits;
+      chain.after[result] = waits;
   }
-  return longest;
+}
+
+/// Returns how often a thread waits for the memory of the GPU in a block, apart
+/// from its loops: loads whose addresses other loads give, and loads behind a
+/// barrier, wait for what is before them.
+double Counter::countWaits(Block &block) const {
+  Chain chain;
+  chain.depth = static_cast<unsigned>(loopTimes.size()) - 1;
+  followLoads(block, /*before=*/0, chain);
+  return chain.longest;
 }
 
 //===----------------------------------------------------------------------===//
@@ -303,8 +357,9 @@ void Counter::visit(Region &region, double times) {
     for (Operation &op : block)
       visit(op, times);
     countAccesses(block, times);
-    // Those of a loop are counted with the loop.
-    if (!isa<scf::ForOp>(block.getParentOp()))
+    // Those of loops are counted with the loop, and those of branches with
+    // the block around them.
+    if (!isa<scf::ForOp, scf::IfOp>(block.getParentOp()))
       waits += times * countWaits(block);
   }
 }
@@ -372,31 +427,19 @@ void Counter::visitBranches(scf::IfOp branch, double times) {
 
 void Counter::visitLoop(scf::ForOp loop, double times) {
   double trips = countTrips(loop);
-  llvm::SmallPtrSet<Value, 8> read, stored;
-  bool meets = false;
-  for (Operation &inner : *loop.getBody()) {
-    if (auto load = dyn_cast<memref::LoadOp>(inner))
-      read.insert(load.getMemRef());
-    if (auto store = dyn_cast<memref::StoreOp>(inner);
-        store && !isOnChip(store.getMemRef()))
-      stored.insert(store.getMemRef());
-    meets |= isa<gpu::BarrierOp>(inner);
-  }
-  bool updates =
-      llvm::any_of(read, [&](Value memory) { return stored.contains(memory); });
-  // A loop that reads what it has written, or whose threads meet, waits in each
-  // iteration; of others several are under way: those that are unrolled.
+  // Several iterations are under way: those that are unrolled.
   double underWay = 4;
   if (auto annotation =
           loop->getAttrOfType<LLVM::LoopAnnotationAttr>("loop_annotation");
       annotation && annotation.getUnroll() && annotation.getUnroll().getCount())
     underWay = static_cast<double>(
         annotation.getUnroll().getCount().getValue().getSExtValue());
-  if (updates || meets)
+  if (isInTurn(loop))
     underWay = 1;
   loopTimes.push_back(times * trips);
   visit(loop.getRegion(), times * trips);
-  waits += times * trips * countWaits(*loop.getBody()) / underWay;
+  if (!isUnrolled(loop))
+    waits += times * trips * countWaits(*loop.getBody()) / underWay;
   loopTimes.pop_back();
   for (Value result : loop.getResults())
     depths[result] = static_cast<unsigned>(loopTimes.size()) - 1;

@@ -374,18 +374,34 @@ TEST_F(BodyOfKernel, NeighboursAreOneAccess) {
 }
 
 TEST_F(BodyOfKernel, LoadsOfBranchesAreWaitedFor) {
-  std::string load = "%v = memref.load %x[%t] : memref<1024xf32>\n";
-  EXPECT_EQ(count(load).waits, 1);
-  EXPECT_EQ(count(load + "%k = arith.cmpi slt, %t, %i : index\n scf.if %k { "
-                         "%w = memref.load %x[%i] : memref<1024xf32> }")
-                .waits,
-            2);
+  std::string test = "%k = arith.cmpi slt, %t, %i : index\n";
+  auto branch = [](const char *index) {
+    return std::string("scf.if %k { %w = memref.load %x[") + index +
+           "] : memref<1024xf32> }\n";
+  };
+  EXPECT_EQ(count(inLoop(test + branch("%j"))).waits, 16);
+  // They are under way with those before them, unless these decide.
+  std::string load = "%v = memref.load %n[%t] : memref<1024xi64>\n"
+                     "%e = arith.constant 9 : i64\n";
+  EXPECT_EQ(count(load + test + branch("%i")).waits, 1);
+  EXPECT_EQ(
+      count(load + "%k = arith.cmpi slt, %v, %e : i64\n" + branch("%i")).waits,
+      2);
   // What another load has found is waited for twice.
-  EXPECT_EQ(count("%v = memref.load %n[%t] : memref<1024xi64>\n"
-                  "%j = arith.index_cast %v : i64 to index\n"
-                  "%w = memref.load %x[%j] : memref<1024xf32>")
+  EXPECT_EQ(count(load + "%j = arith.index_cast %v : i64 to index\n"
+                         "%w = memref.load %x[%j] : memref<1024xf32>")
                 .waits,
             2);
+  // The taps of a window are unrolled, and their branches predicated.
+  EXPECT_EQ(
+      count(inLoop("scf.for %l = %c0 to %c3 step %c1 {" + test +
+                   "%m = arith.addi %j, %l : index\n" + branch("%m") + "}"))
+          .waits,
+      16);
+  EXPECT_EQ(
+      count("scf.for %j = %c0 to %c3 step %c1 {" + test + branch("%j") + "}")
+          .waits,
+      1);
 }
 
 TEST_F(BodyOfKernel, LoopsWaitAsOftenAsTheyAreUnrolled) {
