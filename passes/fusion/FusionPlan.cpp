@@ -283,7 +283,13 @@ void FusionPlan::storeShared() {
     for (void *leaf : leaves)
       inputBytes += bytesOf(Value::getFromOpaquePointer(leaf));
     int64_t again = kernels * (inputBytes + work);
-    int64_t once = inputBytes + work + bytes + kernels * bytes;
+    // Where one of them rounds it and stores that, its kernel computes both.
+    bool isRounded =
+        limits.tiles && llvm::any_of(op.getUsers(), [&](Operation *user) {
+          return isa<CastOp>(user) && isStored(user);
+        });
+    int64_t once =
+        inputBytes + work + bytes + (kernels - (isRounded ? 1 : 0)) * bytes;
     if (again <= once)
       continue;
     remark::missed(op.getLoc(), remarkOptions("form-fusions", "StoredValue"))

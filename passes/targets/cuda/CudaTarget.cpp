@@ -8,6 +8,7 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
 #include "passes/codegen/ElementEmitter.h"
 #include "passes/cost/gpu/GpuModel.h"
 #include "passes/targets/cuda/DeviceCode.h"
@@ -453,8 +454,13 @@ void CudaTarget::addDeviceFunctions(OpPassManager &manager,
   units.roundBf16 = units.approximateExp = instructions.math;
   units.roundFloat8 = instructions.float8;
   // Functions are polynomials at every level: there is no C library on a GPU.
-  addScalarPasses(manager.nest<gpu::GPUModuleOp>().nest<gpu::GPUFuncOp>(),
-                  /*level=*/2, units);
+  OpPassManager &functions =
+      manager.nest<gpu::GPUModuleOp>().nest<gpu::GPUFuncOp>();
+  addScalarPasses(functions, /*level=*/2, units);
+  // Constants have been folded, and bounds are where masks look for them.
+  functions.addPass(createSplitMaskedLoops());
+  functions.addPass(createCanonicalizerPass());
+  functions.addPass(createCSEPass());
 }
 
 void CudaTarget::addKernelPipeline(OpPassManager &manager, unsigned) const {

@@ -64,6 +64,41 @@ def EmitCudaKernels : Pass<"ingot-emit-cuda-kernels", "::mlir::ModuleOp"> {
   ];
 }
 
+def SplitMaskedLoops : Pass<"ingot-split-masked-loops", "::mlir::gpu::GPUFuncOp"> {
+  let summary = "leaves masks of the last elements of a loop to its last iterations";
+  let description = [{
+    A loop whose index, plus a constant, is compared with a constant that few iterations reach becomes two: one up to
+    there, where the comparisons are true, and one for the rest. Each thread processes the same elements in the same
+    order. Logits that are padded to a multiple of 64 are such a case: without masks, their roundings also come in
+    pairs. Assumes canonical code, in which sums have their constants on the right.
+
+    Before:
+    ```mlir
+    scf.for %i = %begin to %c50304 step %c8192 {
+      %0 = arith.cmpi slt, %i, %c50257 : index
+      ...
+    }
+    ```
+    After:
+    ```mlir
+    scf.for %i = %begin to %c50257 step %c8192 {
+      ...
+    }
+    %rest = ... // the first index from 50257 on
+    scf.for %i = %rest to %c50304 step %c8192 {
+      %0 = arith.cmpi slt, %i, %c50257 : index
+      ...
+    }
+    ```
+  }];
+  let options = [
+    Option<"leastIterations", "least-iterations", "int64_t", "2",
+           "least number of iterations without masks, of the first thread">,
+  ];
+  let statistics = [Statistic<"numSplit", "split", "loops split">];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def ConvertDeviceKernels : Pass<"ingot-convert-device-kernels", "::mlir::gpu::GPUModuleOp"> {
   let summary = "converts GPU functions to the LLVM and NVVM dialects";
   let description = [{

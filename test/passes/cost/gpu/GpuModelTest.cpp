@@ -8,6 +8,8 @@
 
 #include "dialects/ingot/target/Target.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Parser/Parser.h"
@@ -280,8 +282,9 @@ protected:
   void SetUp() override {
     DialectRegistry registry;
     registerIngotDialects(registry);
-    registry.insert<arith::ArithDialect, gpu::GPUDialect, memref::MemRefDialect,
-                    scf::SCFDialect>();
+    registry
+        .insert<arith::ArithDialect, gpu::GPUDialect, LLVM::LLVMDialect,
+                math::MathDialect, memref::MemRefDialect, scf::SCFDialect>();
     registerIngotTargets();
     context.appendDialectRegistry(registry);
     context.loadAllAvailableDialects();
@@ -309,9 +312,163 @@ TEST_F(GpuStep, LoopsAreCounted) {
   EXPECT_GT(twice.kernel.instructions, 8 + 4 * 8 / 4);
   // A sum in memory waits for itself.
   EXPECT_EQ(count("serial", 1).kernel.waits, 1024);
-  // A block runs one of the parts.
+  // A block runs one of the parts: 3 of 12 the first one.
   double part = count("group", 12).kernel.instructions;
-  EXPECT_NEAR(part, 2 * 0.25 + 0.25 * 1 + 0.75 * 0.25 + 1, 0.6);
+  EXPECT_DOUBLE_EQ(part, 0.25 + 1 + 2 + 0.25 * 1 + 0.75 * 0.25);
+}
+
+/// What threads do in bodies of kernels of 256 threads.
+class BodyOfKernel : public GpuStep {
+protected:
+  KernelWork count(const std::string &body) {
+    std::string text = R"mlir(
+      gpu.module @device {
+        gpu.func @kernel(%x: memref<1024xf32>, %h: memref<1024xbf16>, %n: memref<1024xi64>,
+                         %a: f32, %b: f32, %c: f32, %i: index) kernel {
+          %c0 = arith.constant 0 : index
+          %c1 = arith.constant 1 : index
+          %c2 = arith.constant 2 : index
+          %c3 = arith.constant 3 : index
+          %c32 = arith.constant 32 : index
+          %c64 = arith.constant 64 : index
+          %t = gpu.thread_id x
+)mlir" + body + "\n gpu.return } }";
+    auto parsed = parseSourceString<ModuleOp>(text, &context);
+    EXPECT_TRUE(parsed);
+    KernelWork work;
+    if (parsed)
+      parsed->walk([&](gpu::GPUFuncOp function) {
+        // The thread's number is an index.
+        work = countWork(function, 1, 256, 0).kernel;
+        work.instructions -= 0.25;
+      });
+    return work;
+  }
+  double countInstructions(const std::string &body) {
+    return count(body).instructions;
+  }
+  static std::string inLoop(const std::string &body,
+                            const std::string &annotation = "") {
+    return "scf.for %j = %c0 to %c64 step %c1 {" + body + "}" + annotation;
+  }
+};
+
+TEST_F(BodyOfKernel, NeighboursAreOneAccess) {
+  auto load = [](const char *memory, const char *type, int at, int apart) {
+    std::string name = std::to_string(at);
+    return "%o" + name + " = arith.constant " + std::to_string(at * apart) +
+           " : index\n%i" + name + " = arith.addi %t, %o" + name +
+           " : index\n%v" + name + " = memref.load " + memory + "[%i" + name +
+           "] : " + type + "\n";
+  };
+  auto loads = [&](const char *memory, const char *type, int apart) {
+    std::string text;
+    for (int i = 0; i < 8; ++i)
+      text += load(memory, type, i, apart);
+    return countInstructions(text) - 8 * 0.25;
+  };
+  EXPECT_EQ(loads("%h", "memref<1024xbf16>", 1), 1);
+  EXPECT_EQ(loads("%x", "memref<1024xf32>", 1), 2);
+  // Apart from each other each is one of its own, however narrow.
+  EXPECT_EQ(loads("%h", "memref<1024xbf16>", 32), 8);
+}
+
+TEST_F(BodyOfKernel, LoadsOfBranchesAreWaitedFor) {
+  std::string test = "%k = arith.cmpi slt, %t, %i : index\n";
+  auto branch = [](const char *index) {
+    return std::string("scf.if %k { %w = memref.load %x[") + index +
+           "] : memref<1024xf32> }\n";
+  };
+  EXPECT_EQ(count(inLoop(test + branch("%j"))).waits, 16);
+  // They are under way with those before them, unless these decide.
+  std::string load = "%v = memref.load %n[%t] : memref<1024xi64>\n"
+                     "%e = arith.constant 9 : i64\n";
+  EXPECT_EQ(count(load + test + branch("%i")).waits, 1);
+  EXPECT_EQ(
+      count(load + "%k = arith.cmpi slt, %v, %e : i64\n" + branch("%i")).waits,
+      2);
+  // What another load has found is waited for twice.
+  EXPECT_EQ(count(load + "%j = arith.index_cast %v : i64 to index\n"
+                         "%w = memref.load %x[%j] : memref<1024xf32>")
+                .waits,
+            2);
+  // The taps of a window are unrolled, and their branches predicated.
+  EXPECT_EQ(
+      count(inLoop("scf.for %l = %c0 to %c3 step %c1 {" + test +
+                   "%m = arith.addi %j, %l : index\n" + branch("%m") + "}"))
+          .waits,
+      16);
+  EXPECT_EQ(
+      count("scf.for %j = %c0 to %c3 step %c1 {" + test + branch("%j") + "}")
+          .waits,
+      1);
+}
+
+TEST_F(BodyOfKernel, LoopsWaitAsOftenAsTheyAreUnrolled) {
+  std::string load = "%v = memref.load %x[%j] : memref<1024xf32>\n";
+  EXPECT_EQ(count(inLoop(load)).waits, 16);
+  EXPECT_EQ(count(inLoop(load, " {loop_annotation = #llvm.loop_annotation<"
+                               "unroll = <count = 8 : i32>>}"))
+                .waits,
+            8);
+  // Threads that meet wait in each iteration.
+  EXPECT_EQ(count(inLoop(load + "gpu.barrier\n")).waits, 64);
+  // What a loop does not change is loaded once.
+  EXPECT_EQ(
+      count(inLoop("%v = memref.load %x[%c0] : memref<1024xf32>\n")).waits, 1);
+}
+
+TEST_F(BodyOfKernel, LoopsRepeatOnlyWhatTheyChange) {
+  EXPECT_EQ(countInstructions(inLoop("%v = arith.divf %a, %b : f32\n"
+                                     "%w = arith.mulf %v, %c : f32\n")),
+            10 + 1);
+  EXPECT_EQ(countInstructions(inLoop("%k = arith.index_cast %j : index to i32\n"
+                                     "%v = arith.sitofp %k : i32 to f32\n"
+                                     "%w = arith.divf %v, %a : f32\n")),
+            64 * 12);
+}
+
+TEST_F(BodyOfKernel, RoundingToHalvesIsInPairs) {
+  std::string pair = "%v = llvm.fptrunc %a : f32 to bf16\n"
+                     "%w = llvm.fptrunc %b : f32 to bf16\n";
+  EXPECT_EQ(countInstructions(pair), 1);
+  EXPECT_EQ(countInstructions("%v = llvm.fptrunc %a : f32 to bf16\n"), 1.5);
+  // A choice of constants keeps the rounding for itself.
+  std::string choice = "%k = arith.cmpi slt, %t, %i : index\n"
+                       "%p = arith.select %k, %a, %b : f32\n"
+                       "%q = llvm.fptrunc %p : f32 to bf16\n";
+  EXPECT_EQ(countInstructions(choice + pair), 2 + 1.5 + 1);
+}
+
+TEST_F(BodyOfKernel, InstructionsAreThoseOfTheMachine) {
+  EXPECT_EQ(countInstructions("%v = arith.bitcast %a : f32 to i32"), 0);
+  EXPECT_EQ(countInstructions("%v = math.exp %a : f32"), 2);
+  EXPECT_EQ(countInstructions("%v = math.sqrt %a : f32"), 10);
+  // Nothing is contracted.
+  EXPECT_EQ(countInstructions("%v = arith.mulf %a, %b : f32\n"
+                              "%w = arith.addf %v, %c : f32\n"),
+            2);
+  // Integers of 64 bits are two registers, but not indices.
+  EXPECT_EQ(countInstructions("%v = memref.load %n[%c0] : memref<1024xi64>\n"
+                              "%w = arith.addi %v, %v : i64\n"),
+            1 + 2);
+  EXPECT_EQ(countInstructions("%v = arith.index_cast %t : index to i64\n"
+                              "%e = arith.constant 9 : i64\n"
+                              "%w = arith.cmpi slt, %v, %e : i64\n"),
+            1 + 1);
+}
+
+TEST_F(BodyOfKernel, WarpsTakeBranchesOfTheirThreads) {
+  auto branch = [&](const char *test) {
+    return countInstructions(std::string("%k = arith.cmpi ") + test +
+                             " : index\n scf.if %k { %v = math.exp %a : f32 "
+                             "%w = math.exp %b : f32 }");
+  };
+  // One warp of eight.
+  EXPECT_EQ(branch("eq, %t, %c0"), 1 + 4.0 / 8);
+  EXPECT_EQ(branch("slt, %t, %c64"), 1 + 4.0 / 4);
+  // A thread of each warp.
+  EXPECT_EQ(branch("slt, %i, %c3"), 1 + 4);
 }
 
 TEST_F(GpuStep, TimelineHasEveryNode) {
