@@ -100,6 +100,7 @@ private:
   void formTiles();
   bool formTile(const FusionNode &a, const FusionNode &b) const;
   bool isReadByTiles(mlir::Value value) const;
+  bool readsOwnRows(unsigned node, unsigned depth = 0) const;
   bool canMerge(const FusionNode &a, const FusionNode &b) const;
   bool areApart(unsigned earlier, unsigned later) const;
   void mergeNodes();

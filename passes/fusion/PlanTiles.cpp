@@ -5,6 +5,7 @@
 
 #include "dialects/ingot/analysis/TileSpace.h"
 #include "dialects/ingot/builders/Builders.h"
+#include "dialects/ingot/support/Remarks.h"
 #include "passes/fusion/FusionPlan.h"
 
 using namespace mlir;
@@ -64,6 +65,27 @@ bool FusionPlan::isReadByTiles(Value value) const {
   return isExchanged;
 }
 
+/// Returns whether a node belongs to the kernel over rows that makes numbers of
+/// each row, which the node reads, or of which one that it reads is made: that
+/// kernel has the rows at hand.
+bool FusionPlan::readsOwnRows(unsigned node, unsigned depth) const {
+  // Of a normalization's gradient, some factors are stored for several readers.
+  constexpr unsigned deepest = 3;
+  int64_t size =
+      tensorType(nodes[node].roots.front()->getResult(0)).getNumElements();
+  return llvm::any_of(nodes[node].inputs, [&](Value input) {
+    Operation *def = input.getDefiningOp();
+    unsigned maker = def ? nodeOf.lookup(def) : node;
+    if (maker == node)
+      return false;
+    if (isReduction(def))
+      return mergedKind(maker, node) == FusionKind::Row;
+    return nodes[maker].kind == FusionKind::Loop && depth < deepest &&
+           tensorType(input).getNumElements() == size &&
+           !areApart(maker, node) && readsOwnRows(maker, depth + 1);
+  });
+}
+
 /// A matrix that is stored with its dimensions exchanged becomes a kernel with
 /// the other loops and reductions that read what it reads, or that make it.
 void FusionPlan::formTiles() {
@@ -102,6 +124,13 @@ void FusionPlan::formTiles() {
             !canMerge(nodes[tile], nodes[other]) ||
             !formTile(nodes[tile], nodes[other]))
           continue;
+        if (readsOwnRows(other)) {
+          remark::missed(nodes[other].roots.front()->getLoc(),
+                         remarkOptions("form-fusions", "Tiles"))
+              << remark::reason("the kernel that has its rows at hand stores "
+                                "it, and tiles read it again");
+          continue;
+        }
         // What reads the tile may be before it in the program: the nodes that
         // it took over are.
         bool feeds = graph.reaches(tile, other, /*skipDirect=*/false);
@@ -116,5 +145,14 @@ void FusionPlan::formTiles() {
     };
     while (grow())
       ;
+    // Threads that exchange single elements of 8 bits move a byte at a time;
+    // tiles are moved in vectors.
+    Operation *root = nodes[tile].roots.front();
+    if (tile == first && nodes[tile].kind == FusionKind::Loop &&
+        tensorType(root->getResult(0)).getElementTypeBitWidth() == 8 &&
+        isa<FloatType>(tensorType(root->getResult(0)).getElementType()) &&
+        !findTileConflict(*TileSpace::of(nodes[tile].roots), nodes[tile].ops,
+                          nodes[tile].roots))
+      nodes[tile].kind = FusionKind::Tile;
   }
 }

@@ -56,6 +56,37 @@ static bool isParameter(ModuleOp module, Signature signature, Value value) {
                    state.getRole() == Role::Frozen);
 }
 
+/// Returns whether a kernel over the rows of the matrix makes it, such as a
+/// normalization or its gradient: part of it is reduced from its own rows.
+static bool isMadeOfRows(Value matrix) {
+  ArrayRef<int64_t> shape = tensorType(matrix).getShape();
+  RowSpace space = {shape[0], shape[1]};
+  llvm::SetVector<Operation *> ops;
+  auto add = [&](Value value) {
+    if (Operation *def = value.getDefiningOp())
+      ops.insert(def);
+  };
+  add(matrix);
+  // More than a kernel would have.
+  constexpr size_t most = 128;
+  for (size_t i = 0; i < ops.size() && i < most; ++i) {
+    Operation *op = ops[i];
+    if (auto reduction = dyn_cast<Reduction>(op);
+        reduction && RowSpace::of(reduction) == space)
+      return true;
+    // What is not decomposed yet has a number of each row among its results.
+    bool isComposite = isa<Decomposable>(op) && !isa<LibraryCall>(op);
+    if (isComposite && llvm::any_of(op->getResults(), [&](Value result) {
+          return space.hasElementPerRow(result);
+        }))
+      return true;
+    auto body = dyn_cast<ScalarBody>(op);
+    if (body && !body.isLooped() && !isComposite)
+      llvm::for_each(op->getOperands(), add);
+  }
+  return false;
+}
+
 /// Returns the head: the ops with 8-bit reads whose results reach the loss, or
 /// what the function returns if it has none, through no other such op, and
 /// those of the backward pass that read what these read.
@@ -115,13 +146,13 @@ struct Rounded {
 
 /// A tensor whose scale comes from the steps before.
 struct Delayed {
-  /// The largest magnitude in this step, or of each of the tensor's tiles.
+  /// The largest magnitude in this step, or of each of the tensor's parts.
   Value magnitude;
   FloatType type;
   /// What stands for the scale and its inverse until all tensors are known.
   UnrealizedConversionCastOp scale, inverse;
-  /// The number of tiles, whether or not magnitudes are by tile.
-  int64_t tiles = 1;
+  /// The number of rows or tiles, whether or not magnitudes are by these.
+  int64_t parts = 1;
 };
 
 /// A function with what has been rounded in it.
@@ -319,11 +350,13 @@ private:
     Arithmetic a(builder, value.getLoc());
     Value wide = a.cast(value, builder.getF32Type());
     Float8Blocks blocks(tensorType(wide).getShape(), layout, dim);
-    if (stored && layout == ScaleLayout::Tensor)
+    // A kernel over rows adds up the columns, too.
+    bool isOfRows = layout == ScaleLayout::Tensor && isMadeOfRows(wide);
+    if (stored && layout == ScaleLayout::Tensor && !isOfRows)
       sumByTile(function, value);
     Value scale, inverse;
     if (scaling == "delayed" && function.trains) {
-      Delayed &delayed = remember(function, builder, a, wide, type);
+      Delayed &delayed = remember(function, builder, a, wide, type, isOfRows);
       scale = delayed.scale.getResult(0);
       inverse = delayed.inverse.getResult(0);
     } else {
@@ -351,22 +384,27 @@ private:
   // Delayed scales
   //===--------------------------------------------------------------------===//
 
-  /// Takes the magnitude of this step, by tiles where the kernel that rounds
-  /// the tensor works on these (`tile` fusions).
+  /// Takes the magnitude of this step, by rows or tiles where the kernel that
+  /// rounds the tensor works on these (`row` and `tile` fusions).
   Delayed &remember(Function &function, OpBuilder &builder, Arithmetic a,
-                    Value wide, FloatType type) {
+                    Value wide, FloatType type, bool isOfRows) {
     ArrayRef<int64_t> shape = tensorType(wide).getShape();
     int64_t rows = TileSpace::getSide(shape[0]),
             columns = TileSpace::getSide(shape[1]);
     Delayed &delayed = function.delayed.emplace_back();
     delayed.type = type;
-    delayed.tiles = shape[0] / rows * (shape[1] / columns);
+    delayed.parts =
+        isOfRows ? shape[0] : shape[0] / rows * (shape[1] / columns);
     Value magnitude = a.abs(wide);
-    delayed.magnitude =
-        stored ? a.maxOver(a.reshape(magnitude, {shape[0] / rows, rows,
-                                                 shape[1] / columns, columns}),
-                           {1, 3})
-               : a.maxOver(magnitude, {0, 1});
+    if (!stored)
+      delayed.magnitude = a.maxOver(magnitude, {0, 1});
+    else if (isOfRows)
+      delayed.magnitude = a.maxOver(magnitude, {1});
+    else
+      delayed.magnitude =
+          a.maxOver(a.reshape(magnitude, {shape[0] / rows, rows,
+                                          shape[1] / columns, columns}),
+                    {1, 3});
     auto scalar = RankedTensorType::get({}, builder.getF32Type());
     for (UnrealizedConversionCastOp *op : {&delayed.scale, &delayed.inverse})
       *op = UnrealizedConversionCastOp::create(builder, wide.getLoc(), scalar,
@@ -417,9 +455,9 @@ private:
   /// Puts the magnitudes of this step into a state, one row for each step, and
   /// computes all scales by the largest ones of the steps before.
   void keepMagnitudes(Function &function) {
-    // Tensors with as many tiles are next to each other, on all targets.
+    // Tensors with as many parts are next to each other, on all targets.
     llvm::stable_sort(function.delayed, [](const Delayed &x, const Delayed &y) {
-      return x.tiles < y.tiles;
+      return x.parts < y.parts;
     });
     func::FuncOp func = function.signature.getFunction();
     auto count = static_cast<int64_t>(function.delayed.size());
@@ -465,16 +503,16 @@ private:
     };
     SmallVector<Value> newest;
     for (ArrayRef<Delayed> rest = function.delayed; !rest.empty();) {
-      // One kernel reduces the tiles of several tensors.
+      // One kernel reduces the parts of several tensors.
       constexpr size_t most = 32;
       size_t end = 1;
       while (stored && end < std::min(most, rest.size()) &&
-             rest[end].tiles == rest[0].tiles)
+             rest[end].parts == rest[0].parts)
         ++end;
       SmallVector<Value> parts;
       for (const Delayed &delayed : rest.take_front(end))
         parts.push_back(after.reshape(
-            delayed.magnitude, {1, stored ? delayed.tiles : int64_t(1)}));
+            delayed.magnitude, {1, stored ? delayed.parts : int64_t(1)}));
       newest.push_back(after.maxOver(join(parts), {1}));
       rest = rest.drop_front(end);
     }

@@ -12,6 +12,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "passes/targets/MathAttribute.h"
 #include "passes/targets/host/ExpandFloat8.h"
@@ -113,12 +114,24 @@ struct Emitter {
     return mul(x, powerOfTwo(subWhole(n, half)));
   }
 
+  /// Emits 1 / x for an x of at least 1, or infinity.
+  Value reciprocal(Value x) const;
   Value exp(Value x) const;
   Value log(Value x) const;
   Value log1p(Value x) const;
   Value tanh(Value x) const;
+  Value tanhToOne(Value x) const;
   Value erf(Value x) const;
 };
+
+Value Emitter::reciprocal(Value x) const {
+  if (!approximates)
+    return div(real(1), x);
+  return LLVM::CallIntrinsicOp::create(
+             b, loc, x.getType(), b.getStringAttr("llvm.nvvm.rcp.approx.ftz.f"),
+             x)
+      .getResult(0);
+}
 
 /// e^x = 2^n e^r with |r| <= ln(2)/2; coefficients from Cephes.
 Value Emitter::exp(Value x) const {
@@ -192,8 +205,16 @@ Value Emitter::tanh(Value x) const {
                         1.33314422036e-1, -3.33332819422e-1});
   Value small = fma(mul(p, square), x, x);
   Value power = exp(add(size, size));
-  Value large = sub(real(1), div(real(2), add(power, real(1))));
+  Value sum = add(power, real(1));
+  Value large = sub(real(1), approximates ? mul(real(2), reciprocal(sum))
+                                          : div(real(2), sum));
   return select(less(size, real(0.625)), small, withSignOf(large, x));
+}
+
+/// With an error that is small beside 1, and not beside a result around 0.
+Value Emitter::tanhToOne(Value x) const {
+  Value power = exp(add(x, x));
+  return fma(real(-2), reciprocal(add(power, real(1))), real(1));
 }
 
 /// Around 0 a polynomial, else 1 - e^q(|x|); coefficients by N. Juffa.
@@ -227,6 +248,44 @@ template <typename Op> struct Expand : OpRewritePattern<Op> {
 
   Form form;
   bool scales, approximates;
+};
+
+/// Returns whether the op is the sum or difference of the value and a number of
+/// at least 1 in magnitude, beside which the value's error counts.
+bool addsToOne(Operation *op, Value value) {
+  if (!isa<arith::AddFOp, arith::SubFOp>(op))
+    return false;
+  FloatAttr number;
+  Value other = op->getOperand(op->getOperand(0) == value ? 1 : 0);
+  return matchPattern(other, m_Constant(&number)) &&
+         std::abs(number.getValueAsDouble()) >= 1;
+}
+
+/// In GELU and its gradient tanh(x) is part of 1 + tanh(x) and 1 - tanh(x)^2.
+struct ExpandTanhToOne : OpRewritePattern<math::TanhOp> {
+  ExpandTanhToOne(MLIRContext *context, bool scales)
+      : OpRewritePattern(context, /*benefit=*/2), scales(scales) {}
+
+  LogicalResult matchAndRewrite(math::TanhOp op,
+                                PatternRewriter &rewriter) const override {
+    Value result = op.getResult();
+    auto isBesideOne = [&](Operation *user) {
+      bool isSquare = isa<arith::MulFOp>(user) &&
+                      user->getOperand(0) == user->getOperand(1);
+      if (!isSquare)
+        return addsToOne(user, result);
+      return llvm::all_of(user->getUsers(), [&](Operation *reader) {
+        return addsToOne(reader, user->getResult(0));
+      });
+    };
+    if (!op.getType().isF32() || !llvm::all_of(result.getUsers(), isBesideOne))
+      return failure();
+    Emitter emitter{rewriter, op.getLoc(), scales, /*approximates=*/true};
+    rewriter.replaceOp(op, emitter.tanhToOne(op.getOperand()));
+    return success();
+  }
+
+  bool scales;
 };
 
 /// The type is unchanged elsewhere, where bf16 values are only moved.
@@ -268,6 +327,8 @@ struct ExpandMath : ingot::impl::ExpandMathBase<ExpandMath> {
       expand.operator()<math::ExpOp>(&Emitter::exp);
       expand.operator()<math::LogOp>(&Emitter::log);
       expand.operator()<math::TanhOp>(&Emitter::tanh);
+      if (approximateExp && !isExact)
+        patterns.add<ExpandTanhToOne>(context, ldexp);
       expand.operator()<math::ErfOp>(&Emitter::erf);
       expand.operator()<math::Log1pOp>(&Emitter::log1p);
       // Sines of large arguments remain calls of the C library.

@@ -22,7 +22,9 @@ def ExpandMath : Pass<"ingot-expand-math"> {
     as `ingot.cast` does.
 
     With `approximate-exp`, e^x is `ex2.approx.ftz` of x log2(e): one multiplication and one instruction, for which the
-    polynomial takes about 23. Its relative error is at most 2^-22 + |x| 2^-23.5, and results below 2^-126 are 0.
+    polynomial takes about 23. Its relative error is at most 2^-22 + |x| 2^-23.5, and results below 2^-126 are 0. The
+    quotient in tanh is then `rcp.approx.ftz`, and where tanh(x) or its square is only added to numbers of at least 1,
+    as in GELU and its gradient, tanh has no polynomial around 0: its error is below 2^-21, and not relative.
   }];
   let options = [
     Option<"polynomials", "polynomials", "bool", "true", "expand functions; otherwise only conversions">,

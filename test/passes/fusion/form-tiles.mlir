@@ -1,5 +1,6 @@
 // RUN: ingot-opt %s --ingot-attach-target=target=cuda --ingot-form-fusions --split-input-file | FileCheck %s
 // RUN: ingot-opt %s --ingot-attach-target=target=cpu --ingot-form-fusions --split-input-file | FileCheck %s --check-prefix=CPU
+// RUN: ingot-opt %s --ingot-attach-target=target=cuda --ingot-form-fusions --split-input-file --remarks-filter=form-fusions --remark-format=emitRemark 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARKS
 
 // Tests that one kernel rounds a matrix, writes it in both orders, and reduces its
 // tiles and their rows, on targets whose kernels have tiles. Which value the
@@ -62,4 +63,27 @@ func.func @others(%x: tensor<128x72xf32>, %y: tensor<64x32xf32>)
   %3 = ingot.neg %y : tensor<64x32xf32>
   %4 = ingot.transpose %3 [1, 0] : (tensor<64x32xf32>) -> tensor<32x64xf32>
   return %0, %1, %2, %3, %4 : tensor<128x72xf32>, tensor<72x128xf32>, tensor<2x32xf32>, tensor<64x32xf32>, tensor<32x64xf32>
+}
+
+// -----
+
+// Tests that a normalized matrix is rounded by the kernel that has its rows at
+// hand, with the largest of each row, and that tiles exchange what is in 8 bits.
+// CHECK-LABEL: func @normalized
+//       CHECK: %[[ROWS:.*]]:2 = ingot.fusion row(%arg0) : (tensor<256x128xf32>) -> (tensor<256xf32>, tensor<256x128xf8E4M3FN>)
+//       CHECK: ingot.fusion tile(%[[ROWS]]#1) : (tensor<256x128xf8E4M3FN>) -> tensor<128x256xf8E4M3FN>
+//   CHECK-NOT: ingot.fusion
+// REMARKS: [Missed] Tiles {{.*}}the kernel that has its rows at hand stores it, and tiles read it again
+func.func @normalized(%x: tensor<256x128xf32>)
+    -> (tensor<256x128xf8E4M3FN>, tensor<128x256xf8E4M3FN>, tensor<256xf32>) {
+  %square = ingot.mul %x, %x : tensor<256x128xf32>
+  %sum = ingot.reduce sum %square dims = [1] : (tensor<256x128xf32>) -> tensor<256xf32>
+  %root = ingot.rsqrt %sum : tensor<256xf32>
+  %spread = ingot.broadcast %root dims = [0] : tensor<256xf32> -> tensor<256x128xf32>
+  %y = ingot.mul %x, %spread : tensor<256x128xf32>
+  %size = ingot.abs %y : tensor<256x128xf32>
+  %largest = ingot.reduce max %size dims = [1] : (tensor<256x128xf32>) -> tensor<256xf32>
+  %q = ingot.cast %y : tensor<256x128xf32> -> tensor<256x128xf8E4M3FN>
+  %t = ingot.transpose %q [1, 0] : (tensor<256x128xf8E4M3FN>) -> tensor<128x256xf8E4M3FN>
+  return %q, %t, %largest : tensor<256x128xf8E4M3FN>, tensor<128x256xf8E4M3FN>, tensor<256xf32>
 }

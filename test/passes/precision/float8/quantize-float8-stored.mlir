@@ -90,3 +90,36 @@ module attributes {ingot.target = #ingot.target<"cuda", arch = "sm_90">} {
     return %z : tensor<2x16x16xf32>
   }
 }
+
+// -----
+
+// A kernel over rows makes what is normalized, which takes the magnitudes of its
+// rows. Tensors with as many rows or tiles are next to each other.
+//       DELAYED: ingot.state loss_scale @"fp8/amax" : tensor<48xf32>
+// DELAYED-LABEL: func.func @train_step
+//   DELAYED-DAG: %[[W:.*]] = ingot.reduce max %{{.*}} dims = [1, 3] : (tensor<1x32x1x32xf32>) -> tensor<1x1xf32>
+//   DELAYED-DAG: ingot.reduce max %{{.*}} dims = [1] : (tensor<64x32xf32>) -> tensor<64xf32>
+//   DELAYED-DAG: ingot.reduce max %{{.*}} dims = [1] : (tensor<64x32xf32>) -> tensor<64xf32>
+//   DELAYED-DAG: ingot.concat %{{.*}} : (tensor<1x64xf32>, tensor<1x64xf32>) -> tensor<2x64xf32>
+module attributes {ingot.target = #ingot.target<"cuda", arch = "sm_90">} {
+  ingot.state parameter @w : tensor<32x32xf32> = dense<1.0> : tensor<32x32xf32>
+  func.func @train_step(%x: tensor<64x32xf32> {ingot.name = "x"},
+                        %s: tensor<32xf32> {ingot.name = "s"},
+                        %w: tensor<32x32xf32> {ingot.state = @w})
+      -> (tensor<64x32xf32> {ingot.name = "y"}) {
+    %wl = ingot.cast %w : tensor<32x32xf32> -> tensor<32x32xbf16>
+    // One op, which gives a number of each row, too.
+    %n, %mean, %rstd = ingot.layer_norm %x, %s, %s dim = 1 {epsilon = 1.0e-05 : f64} : (tensor<64x32xf32>, tensor<32xf32>, tensor<32xf32>) -> (tensor<64x32xf32>, tensor<64xf32>, tensor<64xf32>)
+    %nl = ingot.cast %n : tensor<64x32xf32> -> tensor<64x32xbf16>
+    %a = ingot.matmul %nl, %wl : (tensor<64x32xbf16>, tensor<32x32xbf16>) -> tensor<64x32xf32>
+    // Written out.
+    %largest = ingot.reduce max %a dims = [1] : (tensor<64x32xf32>) -> tensor<64xf32>
+    %spread = ingot.broadcast %largest dims = [0] : tensor<64xf32> -> tensor<64x32xf32>
+    %m = ingot.sub %a, %spread : tensor<64x32xf32>
+    %ml = ingot.cast %m : tensor<64x32xf32> -> tensor<64x32xbf16>
+    %b = ingot.matmul %ml, %wl : (tensor<64x32xbf16>, tensor<32x32xbf16>) -> tensor<64x32xf32>
+    %bl = ingot.cast %b : tensor<64x32xf32> -> tensor<64x32xbf16>
+    %y = ingot.matmul %bl, %wl : (tensor<64x32xbf16>, tensor<32x32xbf16>) -> tensor<64x32xf32>
+    return %y : tensor<64x32xf32>
+  }
+}

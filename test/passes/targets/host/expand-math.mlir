@@ -89,3 +89,38 @@ module attributes {ingot.exact_math} {
     func.return %0 : f32
   }
 }
+
+// -----
+
+// Beside 1, the error of a tangent around 0 does not count.
+
+// APPROXIMATE-LABEL: @tanh_beside_one
+// APPROXIMATE:       %[[POWER:.*]] = llvm.call_intrinsic "llvm.nvvm.ex2.approx.ftz.f32"
+// APPROXIMATE:       %[[SUM:.*]] = arith.addf %[[POWER]], %{{.*}}
+// APPROXIMATE:       %[[INVERSE:.*]] = llvm.call_intrinsic "llvm.nvvm.rcp.approx.ftz.f"(%[[SUM]])
+// APPROXIMATE:       %[[TANH:.*]] = math.fma %{{.*}}, %[[INVERSE]], %{{.*}}
+// APPROXIMATE-NEXT:  %[[A:.*]] = arith.addf %[[TANH]], %{{.*}}
+// APPROXIMATE-NEXT:  %[[SQUARE:.*]] = arith.mulf %[[TANH]], %[[TANH]]
+// APPROXIMATE-NEXT:  %[[B:.*]] = arith.subf %{{.*}}, %[[SQUARE]]
+// APPROXIMATE-NEXT:  return %[[A]], %[[B]]
+func.func @tanh_beside_one(%x: f32) -> (f32, f32) {
+  %one = arith.constant 1.0 : f32
+  %0 = math.tanh %x : f32
+  %1 = arith.addf %0, %one : f32
+  %2 = arith.mulf %0, %0 : f32
+  %3 = arith.subf %one, %2 : f32
+  func.return %1, %3 : f32, f32
+}
+
+// -----
+
+// Beside a smaller number it does.
+
+// APPROXIMATE-LABEL: @tanh_beside_less
+// APPROXIMATE:       math.copysign
+func.func @tanh_beside_less(%x: f32) -> f32 {
+  %half = arith.constant 0.5 : f32
+  %0 = math.tanh %x : f32
+  %1 = arith.addf %0, %half : f32
+  func.return %1 : f32
+}
