@@ -5,6 +5,8 @@ the libraries do: they train as on a CPU, whatever the order of what nothing ord
 import json
 import shutil
 
+import numpy
+import onnx
 from fakes import trainer
 from harness import DIGITS, ROOT, Skip, case, check, check_relative, golden
 
@@ -85,6 +87,35 @@ def statistics(ingot):
         got = losses(ingot, software(program, *run))
         check_relative(optimizer, got[:10], want["losses"][:10], 1e-4)
         check_relative(optimizer, got, want["losses"], 1e-3)
+
+
+@case("cuda software gpu: the last iterations of padded classes have masks, and losses are those of a CPU")
+def padded(ingot):
+    """The machine makes it worth while to pad 20,001 classes for a matmul as small as this one."""
+    trainer(ingot)
+    draw, classes = numpy.random.default_rng(0), 20001
+    model, data, machine = ingot.path("wide.onnx"), ingot.path("wide.npz"), ingot.path("machine.json")
+    weights = {"w": draw.normal(scale=0.1, size=(32, classes)), "b": numpy.zeros(classes)}
+    graph = onnx.helper.make_graph(
+        [onnx.helper.make_node("Gemm", ["x", *weights], ["y"], name="head")],
+        "wide",
+        [onnx.helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, ["batch", 32])],
+        [onnx.helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, ["batch", classes])],
+        [onnx.numpy_helper.from_array(values.astype("f"), name) for name, values in weights.items()],
+    )
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 21)], ir_version=10), model)
+    numpy.savez(data, x=draw.normal(size=(64, 32)).astype("f"), labels=draw.integers(0, classes, 64))
+    settings = json.loads((ROOT / "passes/targets/cuda/machines/h100.json").read_text())
+    settings |= {"launch_seconds": 1e-9, "memory_bandwidth": 1e17, "matmul_bf16": 1e12}
+    machine.write_text(json.dumps({name: value for name, value in settings.items() if name != "sources"}))
+    flags = ["--loss", "cross-entropy", "--batch", "16", "--precision", "bf16"]
+    on_cpu = ingot.compile(model, *flags)
+    remarks = ingot.path("remarks.yaml")
+    on_gpu = ingot.compile(model, *flags, "--target", "cuda", "--machine", machine, "--remarks", remarks)
+    check("split-masked-loops" in remarks.read_text(), "no loop was split")
+    run = ["--data", data, "--steps", 3, "--seed", 1]
+    expected = losses(ingot, [on_cpu, *run], on_gpu=False)
+    check_relative("losses", losses(ingot, software(on_gpu, *run)), expected, TOLERANCE["bf16"])
 
 
 @case("cuda software gpu: a checkpoint passes from a GPU to a CPU and back")
