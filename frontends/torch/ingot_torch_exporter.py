@@ -9,24 +9,68 @@ import warnings
 import torch
 from torch import nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.overrides import TorchFunctionMode
 
 KIND = "pkg.torch.export.graph_signature.InputSpec.kind"
 SIGNATURE = "pkg.torch.export.ExportedProgram.graph_signature"
+SCATTERS = (torch.scatter_reduce, torch.Tensor.scatter_reduce, torch.Tensor.scatter_reduce_)
 
 
 def run(model, inputs, **options):
     """torch.onnx.export; raises what it raises."""
     _give_biases(model)
-    with warnings.catch_warnings():
+    options |= {"dynamo": True, "optimize": False, "verbose": False, "custom_translation_table": _translations()}
+    with warnings.catch_warnings(), _ScatteredMeans():
         warnings.simplefilter("ignore")
         try:
-            return torch.onnx.export(model, inputs, dynamo=True, optimize=False, verbose=False, **options)
+            program = torch.onnx.export(model, inputs, **options)
         except Exception as error:
             if "Cannot view a tensor" not in str(error):
                 raise
-        # It takes strides for those of a fused attention, and decomposes it into one that has others.
-        with sdpa_kernel(SDPBackend.MATH):
-            return torch.onnx.export(model, inputs, dynamo=True, optimize=False, verbose=False, **options)
+            # It takes strides for those of a fused attention, and decomposes it into one that has others.
+            with sdpa_kernel(SDPBackend.MATH):
+                program = torch.onnx.export(model, inputs, **options)
+    _separate_names(program.model.graph)
+    return program
+
+
+class _ScatteredMeans(TorchFunctionMode):
+    """ONNX has no mean of what is scattered, and the exporter lets one of the values win: it is a sum over a count."""
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        if function in SCATTERS:
+            names = ("input", "dim", "index", "src", "reduce")
+            given = dict(zip(names, args)) | kwargs
+            if given["reduce"] == "mean":
+                x, dim, index, source = (given[name] for name in names[:4])
+                options = {"reduce": "sum", "include_self": given.get("include_self", True)}
+                total = x.scatter_reduce(dim, index, source, **options)
+                count = torch.ones_like(x).scatter_reduce(dim, index, torch.ones_like(source), **options)
+                mean = total / count
+                return x.copy_(mean) if function is torch.Tensor.scatter_reduce_ else mean
+        return function(*args, **kwargs)
+
+
+def _translations():
+    """Of operators that the exporter has no ONNX for."""
+    from onnxscript import opset18 as op
+
+    def prod(self, dims: list[int], output_dtype: int = -1):
+        return op.ReduceProd(self, op.Constant(value_ints=dims), keepdims=0)
+
+    # What a cumulative product is decomposed into.
+    return {torch.ops.prims.prod.default: prod}
+
+
+def _separate_names(graph):
+    """A result may have the name of a parameter, as that of t() and a parameter `t`: the file would confuse them."""
+    taken = {*graph.initializers, *(value.name for value in graph.inputs)}
+    names = {value.name for node in graph.all_nodes() for value in node.outputs} | taken
+    for value in [value for node in graph.all_nodes() for value in node.outputs]:
+        if value.name in taken and value not in graph.outputs:
+            value.name = next(n for n in map(f"{value.name}_{{}}".format, range(1, len(names) + 2)) if n not in names)
+            names.add(value.name)
 
 
 def _give_biases(model):

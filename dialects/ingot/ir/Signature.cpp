@@ -82,7 +82,8 @@ LogicalResult Signature::checkIsFree(StringRef name) const {
       return emitUserError(func.getLoc(),
                            "the model has an input '" + name +
                                "', a name that training uses itself",
-                           "rename the input before exporting");
+                           "rename the input before exporting, as with "
+                           "input_names of PyTorch's exporter");
   return success();
 }
 

@@ -75,6 +75,14 @@ GraphImporter::inputType(const onnx::ValueInfoProto &input) {
     if (!dim.dim_param().empty())
       symbolicNames.insert(dim.dim_param());
     auto bound = options.dims.find(dim.dim_param());
+    if (i == 0 && options.batch && bound != options.dims.end() &&
+        bound->second.front() != *options.batch)
+      return emitOptionError(
+          module.getContext(), "dim",
+          "'" + dim.dim_param() + "=" + Twine(bound->second.front()) +
+              "' contradicts --batch " + Twine(*options.batch) +
+              ": it is the first dimension of input '" + input.name() + "'",
+          "leave one of them out");
     if (i == 0 && options.batch)
       shape.push_back(*options.batch);
     else if (!dim.dim_param().empty() && bound != options.dims.end())

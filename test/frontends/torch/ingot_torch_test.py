@@ -102,6 +102,30 @@ class Heads(nn.Module):
         return y.transpose(1, 2).reshape(x.shape[0], 3, 8)
 
 
+class Named(nn.Module):
+    """Its parameters are named as the exporter names the results of calls."""
+
+    def __init__(self):
+        super().__init__()
+        self.t, self.mul = nn.Parameter(torch.tensor(0.5)), nn.Parameter(torch.randn(3, 4))
+
+    def forward(self, x):
+        return (x @ self.mul.t() * self.t.exp()).exp() * self.t
+
+
+class Graph(nn.Module):
+    """A graph network whose nodes take the mean of what edges bring, and light that passes layers."""
+
+    def __init__(self, reduce, include):
+        super().__init__()
+        self.fc, self.reduce, self.include = nn.Linear(4, 4), reduce, include
+
+    def forward(self, x, target):
+        h, target = self.fc(x), target.unsqueeze(-1).expand(-1, -1, 4)
+        h = (x + 2).scatter_reduce(1, target, h, self.reduce, include_self=self.include)
+        return torch.cumprod(torch.sigmoid(h), 1)
+
+
 class Branching(nn.Module):
     def __init__(self):
         super().__init__()
@@ -220,6 +244,13 @@ class ExportTest(unittest.TestCase):
         self.export(Heads(), torch.randn(2, 3, 8))
         model = self.export(nn.Conv3d(2, 3, 3, bias=False), torch.randn(2, 2, 4, 4, 4))
         self.assertEqual({t.name: list(t.dims) for t in model.graph.initializer}["bias"], [3])
+        target = torch.tensor([[0, 0, 1, 4, 4], [3, 3, 3, 3, 0]])
+        for reduce in ("mean", "sum", "amax"):
+            for include in (True, False):
+                self.export(Graph(reduce, include), torch.randn(2, 5, 4), target)
+        names = [n for node in self.export(Named(), torch.randn(2, 4)).graph.node for n in node.output]
+        self.assertFalse({"t", "mul"} & set(names))
+        self.assertEqual(len(names), len(set(names)))
         bags = nn.EmbeddingBag(7, 4, mode="sum")
         model = self.export(bags, torch.zeros(2, 3, dtype=torch.int64))
         self.assertNotIn(b"stack_trace", model.SerializeToString())
