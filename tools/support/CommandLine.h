@@ -11,8 +11,10 @@
 #include "runtime/core/Error.h"
 #include "runtime/core/commandline/ConfigFile.h"
 #include "runtime/core/commandline/HelpFormatter.h"
+#include "runtime/core/commandline/Suggestions.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <memory>
@@ -49,6 +51,36 @@ inline runtime::Error makeUsageError(const CLI::ParseError &error,
                              isNamed ? text.substr(colon + 2) : text, hint);
 }
 
+/// Returns an error about what no option takes. `others` are options of another
+/// program, which `whose` names.
+inline runtime::Error explainUnknown(const CLI::App &app,
+                                     const std::vector<std::string> &others,
+                                     const std::string &whose) {
+  std::vector<std::string> extras = app.remaining(/*recurse=*/true);
+  std::string help = "see " + app.get_name() + " --help";
+  auto found =
+      std::find_if(extras.begin(), extras.end(), [](const std::string &word) {
+        return word.starts_with("-");
+      });
+  if (found == extras.end())
+    return runtime::usageError(extras.empty() ? "command line" : extras.front(),
+                               "an argument that no option takes", help);
+  std::string flag = found->substr(0, found->find('='));
+  std::vector<std::string> known = runtime::listOptions(app);
+  for (const CLI::App *command : app.get_subcommands())
+    for (const std::string &name : runtime::listOptions(*command))
+      known.push_back(name);
+  std::string plain = flag;
+  std::replace(plain.begin(), plain.end(), '_', '-');
+  std::string own = runtime::findSimilar(plain, known);
+  std::string other = runtime::findSimilar(plain, others);
+  if (!own.empty() && other != plain)
+    help = "did you mean " + own + "? " + help;
+  else if (!other.empty())
+    help = (other == flag ? "it" : other) + " is an option of " + whose;
+  return runtime::usageError(flag, "unknown option", help);
+}
+
 /// Throws usageError if an option was given an empty value, which mostly comes
 /// from an unset variable of the shell.
 inline void refuseEmptyValues(const CLI::App &app) {
@@ -65,10 +97,13 @@ inline void refuseEmptyValues(const CLI::App &app) {
 
 /// Parses the command line of a tool, whose --help ends with `variables`.
 /// Returns false where --help or --version was all that was asked for, which is
-/// printed then. Throws usageError.
+/// printed then. Throws usageError; `others` and `whose` are for what it says
+/// of options that this program has not.
 inline bool
 parseCommandLine(CLI::App &app, int argc, const char *const *argv,
-                 std::vector<runtime::EnvironmentVariable> variables = {}) {
+                 std::vector<runtime::EnvironmentVariable> variables = {},
+                 const std::vector<std::string> &others = {},
+                 const std::string &whose = {}) {
   app.formatter(std::make_shared<runtime::HelpFormatter>(std::move(variables)));
   for (CLI::App *command : app.get_subcommands({}))
     command->formatter(std::make_shared<runtime::HelpFormatter>());
@@ -77,6 +112,8 @@ parseCommandLine(CLI::App &app, int argc, const char *const *argv,
   } catch (const CLI::Success &success) {
     app.exit(success);
     return false;
+  } catch (const CLI::ExtrasError &) {
+    throw explainUnknown(app, others, whose);
   } catch (const CLI::ParseError &error) {
     throw makeUsageError(error, "see " + app.get_name() + " --help");
   }

@@ -91,6 +91,7 @@ Trainer::Trainer(Session &session, const Options &options, Console &console,
   }
   if (resumedSettings)
     compareRuns(describeRun(), *resumedSettings, step, console);
+  compareRanks();
   openLog(resumedStep);
   writeHeader();
   if (!options.profile.empty())

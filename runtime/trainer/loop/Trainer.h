@@ -94,6 +94,9 @@ private:
   /// Saves the step unless it is saved, and waits for it.
   void saveLast();
   CheckpointInfo describeCheckpoint();
+  /// Throws if another rank has other options or data: it would wait for ever,
+  /// or train another model.
+  void compareRanks();
   /// Ends a step of a run that is only measured.
   void endDiagnosedStep();
   /// Ends a run that was only measured.

@@ -11,6 +11,7 @@
 #include "runtime/core/commandline/ConfigFile.h"
 #include "runtime/core/commandline/HelpFormatter.h"
 #include "runtime/core/commandline/OptionChecks.h"
+#include "runtime/core/commandline/Suggestions.h"
 #include "runtime/trainer/inspect/Tune.h"
 #include "runtime/trainer/options/Hyperparameters.h"
 #include "runtime/trainer/options/RunOptions.h"
@@ -421,7 +422,7 @@ static constexpr const char *kCompilerOptions[] = {
 };
 
 static Error explainUnknown(const std::string &argument,
-                            const Manifest &manifest) {
+                            const Manifest &manifest, const CLI::App &app) {
   std::string flag = argument.substr(0, argument.find('='));
   for (const KnownHyperparameter &known : getKnownHyperparameters()) {
     if (flag != getFlag(known.name))
@@ -444,10 +445,18 @@ static Error explainUnknown(const std::string &argument,
                           ? "--clip-norm X sets the norm to clip to"
                           : "compile the model with ingotc --clip; --clip-norm "
                             "X then sets the norm to clip to");
-  for (const char *option : kCompilerOptions)
-    if (flag == option)
-      return usageError(flag, "unknown option",
-                        "it is an option of ingotc: compile the model with it");
+  std::string plain = flag;
+  std::replace(plain.begin(), plain.end(), '_', '-');
+  std::string own = findSimilar(plain, listOptions(app));
+  std::string other = findSimilar(
+      plain, {std::begin(kCompilerOptions), std::end(kCompilerOptions)});
+  if (!own.empty() && other != plain)
+    return usageError(flag, "unknown option",
+                      "did you mean " + own + "? --help lists the options");
+  if (!other.empty())
+    return usageError(flag, "unknown option",
+                      (other == flag ? "it" : other) +
+                          " is an option of ingotc: compile the model with it");
   if (flag.starts_with("-"))
     return usageError(flag, "unknown option", "--help lists the options");
   if (argument.empty())
@@ -536,7 +545,7 @@ ParsedOptions ingot::runtime::parseOptions(int argc, const char *const *argv,
   }
   std::vector<std::string> extras = table.app.remaining();
   if (!extras.empty())
-    throw explainUnknown(extras.front(), manifest);
+    throw explainUnknown(extras.front(), manifest, table.app);
   for (const CLI::Option *option : table.app.get_options())
     if (option->count() > 0)
       options.given.insert(option->get_name());

@@ -5,8 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/checkpoint/CheckpointInfo.h"
 #include "runtime/core/Console.h"
 #include "runtime/core/Error.h"
+#include "runtime/core/files/Crc32.h"
 #include "runtime/observe/profile/Profile.h"
 #include "runtime/trainer/inspect/Diagnoser.h"
 #include "runtime/trainer/loop/Signals.h"
@@ -33,6 +35,16 @@ CheckpointInfo Trainer::describeCheckpoint() {
     info.settings = resumedSettings;
   }
   return info;
+}
+
+void Trainer::compareRanks() {
+  std::string run =
+      formatInfo({.info = describeCheckpoint()}) +
+      fmt::format(" {} {} {} {}", options.evalEvery.value_or(0),
+                  options.saveEvery.value_or(0), options.earlyStop.value_or(0),
+                  static_cast<int>(options.nan));
+  ranks.checkEqual(computeCrc32(run), "run",
+                   "give all ranks the same options, and as many samples");
 }
 
 void Trainer::save(bool isBest) {

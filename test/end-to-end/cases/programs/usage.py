@@ -33,6 +33,7 @@ def colon(ingot):
 
 
 compiler_error("unknown-option", 2, MODEL, *FLAGS, "--frobnicate", words=["--frobnicate"])
+compiler_error("extra", 2, MODEL, *FLAGS, "--clip", "1.0", words=["error: 1.0: an argument that no option takes"])
 compiler_error("no-model", 2)
 compiler_error("no-loss", 2, MODEL, "--batch", "8", words=["--loss"])
 compiler_error("unknown-loss", 2, MODEL, "--loss", "hinge", "--batch", "8", words=["--loss", "hinge"])
@@ -46,6 +47,22 @@ compiler_error("missing-model", 3, "no-such-model.onnx", *FLAGS, words=["no-such
 compiler_error("bad-regex", 2, MODEL, *FLAGS, "--freeze", "(", words=["--freeze"])
 compiler_error("freeze-all", 2, MODEL, *FLAGS, "--freeze", ".*", words=["--freeze", "nothing to train"])
 compiler_error("train-none", 2, MODEL, *FLAGS, "--trainable", "^absent$", words=["--trainable", "nothing to train"])
+
+
+@case("ingotc-unknown-options-meant")
+def unknown_options_meant(ingot):
+    """What users of other tools write is answered with the option's name here."""
+    for given, hint in (
+        ("--batchsize", "did you mean --batch?"),
+        ("--gradient-accumulation-steps", "did you mean --grad-accumulation?"),
+        ("--freez", "did you mean --freeze?"),
+        ("--lr", "it is an option of the trainer"),
+        ("--learning-rate", "--lr is an option of the trainer"),
+    ):
+        result = ingot.run(ingot.ingotc(MODEL, *FLAGS, given, "4", "-o", ingot.path("trainer")))
+        check(result.status == 2, f"exit {result.status} of {given}")
+        for words in (f"error: {given}: unknown option\n", f"hint: {hint}"):
+            check(words in result.err, f"{words!r} is not in {result.err!r}")
 
 
 @case("ingotc-help")

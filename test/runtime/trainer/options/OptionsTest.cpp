@@ -251,6 +251,27 @@ TEST_F(OptionsTest, Inspect) {
   expectUsageError({"--inspect=xml"}, "--inspect: 'xml' is not a format");
 }
 
+TEST_F(OptionsTest, SaysWhatUnknownOptionsMayHaveMeant) {
+  for (auto [given, meant] :
+       {std::pair{"--learning-rate", "did you mean --lr?"},
+        {"--learning_rate=1", "did you mean --lr?"},
+        {"--step", "did you mean --steps?"},
+        {"--num-workers", "did you mean --workers?"},
+        {"--shedule", "did you mean --schedule?"},
+        {"--batch-size", "--batch is an option of ingotc"},
+        {"--precision", "it is an option of ingotc"},
+        {"--data_parallel", "--data-parallel is an option of ingotc"},
+        {"--data-parallel", "it is an option of ingotc"},
+        {"--bogus", "--help lists the options"}})
+    try {
+      parse({given});
+      ADD_FAILURE() << given << " is accepted";
+    } catch (const Error &error) {
+      EXPECT_NE(error.getHint().find(meant), std::string::npos)
+          << given << ": " << error.getHint();
+    }
+}
+
 TEST_F(OptionsTest, WrongUsage) {
   expectUsageError({}, "--data: no training data");
   expectUsageError({"--bogus"}, "--bogus: unknown option");
