@@ -466,7 +466,7 @@ private:
     auto type = RankedTensorType::get({steps * count}, builder.getF32Type());
     // The role of scales: saved, and not exported.
     FlatSymbolRefAttr symbol =
-        addState(getOperation(), "fp8/amax", Role::LossScale, type);
+        addState(getOperation(), "fp8/magnitudes", Role::LossScale, type);
     Value state = function.signature.addState(symbol, type);
     builder.setInsertionPointToStart(&func.getBody().front());
     Arithmetic before(builder, func.getLoc());
