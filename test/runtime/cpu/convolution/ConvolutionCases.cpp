@@ -5,6 +5,7 @@
 #include "runtime/abi/ConvolutionScratch.h"
 
 using namespace ingot::runtime;
+using tests::Tap;
 
 int64_t tests::product(const int64_t *extents, int64_t rank) {
   int64_t result = 1;
@@ -13,44 +14,27 @@ int64_t tests::product(const int64_t *extents, int64_t rank) {
   return result;
 }
 
-/// The linear index of an element, from that with channels first.
-static int64_t place(bool channelsLast, int64_t channels, int64_t plane,
-                     int64_t index) {
-  if (!channelsLast)
-    return index;
-  int64_t position = index % plane, channel = index / plane % channels;
-  return (index / plane / channels * plane + position) * channels + channel;
+static void addTaps(const ingot_conv_desc &d, int64_t axis, Tap tap,
+                    std::vector<Tap> &taps) {
+  if (axis == d.spatial_rank) {
+    taps.push_back(tap);
+    return;
+  }
+  for (int64_t o = 0; o < d.out[axis]; ++o)
+    for (int64_t k = 0; k < d.kernel[axis]; ++k) {
+      int64_t i = o * d.stride[axis] + k * d.dilation[axis] - d.pad_low[axis];
+      if (i >= 0 && i < d.in[axis])
+        addTaps(d, axis + 1,
+                {tap.input * d.in[axis] + i, tap.filter * d.kernel[axis] + k,
+                 tap.output * d.out[axis] + o},
+                taps);
+    }
 }
 
-void tests::forEachProduct(
-    const ingot_conv_desc &d,
-    const std::function<void(int64_t, int64_t, int64_t)> &visit) {
-  int64_t perGroup = d.in_channels / d.groups;
-  int64_t outPerGroup = d.out_channels / d.groups;
-  int64_t inPlane = product(d.in, d.spatial_rank);
-  int64_t outPlane = product(d.out, d.spatial_rank);
-  int64_t taps = product(d.kernel, d.spatial_rank);
-  std::function<void(int64_t, int64_t, int64_t, int64_t)> descend =
-      [&](int64_t axis, int64_t input, int64_t filter, int64_t output) {
-        if (axis == d.spatial_rank)
-          return visit(
-              place(d.channels_last, d.in_channels, inPlane, input),
-              place(d.filter_channels_last, perGroup, taps, filter),
-              place(d.channels_last, d.out_channels, outPlane, output));
-        for (int64_t o = 0; o < d.out[axis]; ++o)
-          for (int64_t k = 0; k < d.kernel[axis]; ++k) {
-            int64_t i =
-                o * d.stride[axis] + k * d.dilation[axis] - d.pad_low[axis];
-            if (i >= 0 && i < d.in[axis])
-              descend(axis + 1, input * d.in[axis] + i,
-                      filter * d.kernel[axis] + k, output * d.out[axis] + o);
-          }
-      };
-  for (int64_t n = 0; n < d.batch; ++n)
-    for (int64_t oc = 0; oc < d.out_channels; ++oc)
-      for (int64_t c = 0; c < perGroup; ++c)
-        descend(0, n * d.in_channels + oc / outPerGroup * perGroup + c,
-                oc * perGroup + c, n * d.out_channels + oc);
+std::vector<tests::Tap> tests::getTaps(const ingot_conv_desc &d) {
+  std::vector<Tap> taps;
+  addTaps(d, 0, {}, taps);
+  return taps;
 }
 
 int64_t tests::getReach(const ingot_conv_desc &d, int64_t axis) {
