@@ -86,6 +86,38 @@ double measureMatmul(ingot_dtype type, int64_t size, const Machine &machine) {
   return 2.0 * size * size * size / seconds;
 }
 
+/// Returns the time of a large f32 matmul by Strassen's algorithm as a share of
+/// that of sums of products. Both are the best of runs in turns.
+double measureStrassenShare(const Machine &machine) {
+  constexpr int64_t m = 1536, n = 768, k = 768;
+  constexpr int rounds = 12;
+  Block a = makeNumbers(INGOT_F32, m * k), b = makeNumbers(INGOT_F32, k * n),
+        c = makeZeros(m * n * bytesOf(INGOT_F32));
+  ingot_context context;
+  auto measure = [&](ingot_math math) {
+    ingot_matmul_desc desc = {};
+    desc.batch = 1;
+    desc.m = m;
+    desc.n = n;
+    desc.k = k;
+    desc.a_type = desc.b_type = desc.c_type = INGOT_F32;
+    desc.math = math;
+    desc.scratch_bytes = abi::getScratchBytes(desc, getScratchMachine(machine));
+    Block scratch = makeZeros(desc.scratch_bytes);
+    return bestSeconds(2, [&] {
+      ingot_matmul(&context, &desc, a.getData(), b.getData(),
+                   /*a_scales=*/nullptr, /*b_scales=*/nullptr, c.getData(),
+                   scratch.getData());
+    });
+  };
+  double seconds = std::numeric_limits<double>::max(), strassen = seconds;
+  for (int round = 0; round < rounds; ++round) {
+    seconds = std::min(seconds, measure(INGOT_MATH_EXACT));
+    strassen = std::min(strassen, measure(INGOT_MATH_STRASSEN));
+  }
+  return strassen / seconds;
+}
+
 /// Returns the operations per second of a typical convolution, 3 x 3 over 64
 /// channels: the mean of it and of its gradients.
 double measureConvolution(ingot_dtype type, int64_t extent) {
@@ -219,6 +251,7 @@ Machine ingot::measureMachine() {
   machine.matmulF64 = measureMatmul(INGOT_F64, 128, machine);
   machine.matmulBf16 = measureMatmul(INGOT_BF16, 1024, machine);
   machine.matmulF16 = measureMatmul(INGOT_F16, 1024, machine);
+  machine.strassenShare = measureStrassenShare(machine);
   machine.convolutionF32 = measureConvolution(INGOT_F32, 28);
   machine.convolutionF64 = measureConvolution(INGOT_F64, 2);
   machine.convolutionBf16 = measureConvolution(INGOT_BF16, 28);

@@ -39,6 +39,7 @@ static constexpr Field kFields[] = {
     {"multiplies_f16", &Machine::multipliesF16},
     {"tiles_halves", &Machine::tilesHalves},
     {"tiles_f32", &Machine::tilesF32},
+    {"strassen_share", &Machine::strassenShare},
     {"memory_bandwidth", &Machine::memoryBandwidth},
     {"cache_bandwidth", &Machine::cacheBandwidth},
     {"cache_bytes", &Machine::cacheBytes},

@@ -38,6 +38,9 @@ struct Machine {
   /// 1 if matmuls run on the CPU's tile registers (AMX): in 16-bit precision,
   /// and in fp32 as bf16x3, with each operand as a sum of three bf16 numbers.
   double tilesHalves = 0, tilesF32 = 0;
+  /// The time of large fp32 matmuls on vector units by Strassen's algorithm, as
+  /// a share of that of sums of products; 0 where it is not known.
+  double strassenShare = 0;
   /// Bytes per second of all threads; data up to `cacheBytes` stays in cache.
   double memoryBandwidth = 12e9, cacheBandwidth = 60e9, cacheBytes = 1 << 20;
   /// Workspace in bytes within which a GPU's libraries choose algorithms; 0 on

@@ -135,6 +135,8 @@ double compare(const Product &p, int32_t type, bool onTiles, ingot_math math,
 } // namespace
 
 int main(int argc, char **argv) {
+  // As in trainers: oneDNN's threads would keep ours off their cores.
+  limitSpinning(argv);
   int rounds = argc > 1 ? std::atoi(argv[1]) : 20;
   std::string_view name = argc > 2 ? argv[2] : "f32";
   int32_t type = name == "bf16"  ? INGOT_BF16

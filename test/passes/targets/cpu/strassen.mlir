@@ -2,14 +2,21 @@
 // RUN: ingot-opt %s --ingot-attach-target="arch=x86-64-v3" --ingot-place-steps --remarks-filter=place-steps --remark-format=emitRemark 2>&1 >/dev/null --split-input-file | FileCheck %s --check-prefix=REMARK
 // RUN: ingot-opt %s --ingot-attach-target="arch=x86-64-v3 exact-math=true" --ingot-place-steps --split-input-file | FileCheck %s --check-prefix=EXACT
 // RUN: ingot-opt %s --ingot-attach-target="arch=sapphirerapids" --ingot-place-steps --split-input-file | FileCheck %s --check-prefix=EXACT
+// RUN: ingot-opt %s --ingot-attach-target="arch=x86-64-v4" --ingot-place-steps --split-input-file | FileCheck %s --check-prefix=EXACT
+// RUN: ingot-opt %s --ingot-attach-target="arch=x86-64-v4" --ingot-place-steps --remarks-filter=place-steps --remark-format=emitRemark 2>&1 >/dev/null --split-input-file | FileCheck %s --check-prefix=UNKNOWN
+// RUN: echo '{"strassen_share": 0.99}' > %t.slower.json
+// RUN: ingot-opt %s --ingot-attach-target="arch=x86-64-v3 machine=%t.slower.json" --ingot-place-steps --split-input-file | FileCheck %s --check-prefix=EXACT
+// RUN: echo '{"strassen_share": 0.95}' > %t.faster.json
+// RUN: ingot-opt %s --ingot-attach-target="arch=x86-64-v4 machine=%t.faster.json" --ingot-place-steps --split-input-file | FileCheck %s
 
 // Tests which matmuls Strassen's algorithm computes: those in which packing
-// costs less than an eighth of the multiply-adds, unless --exact-math is given
-// or tile units multiply.
+// costs less than an eighth of the multiply-adds, unless --exact-math is given,
+// tile units multiply, or the machine is not faster with it.
 // EXACT-NOT: math = strassen
 // CHECK-LABEL: exec.step @large
 //       CHECK: exec.call @ingot_matmul({{.*}}math = strassen
 //      REMARK: Strassen's algorithm saves an eighth of the products
+//     UNKNOWN: nobody has measured whether Strassen's algorithm is faster
 func.func @large(%x: tensor<512x768xf32> {ingot.name = "x", ingot.kind = "data"},
                  %w: tensor<768x768xf32> {ingot.name = "w", ingot.kind = "data"})
     -> (tensor<512x768xf32> {ingot.name = "y"}) {
