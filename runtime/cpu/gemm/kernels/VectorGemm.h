@@ -59,34 +59,65 @@ inline void storeFirst(float *to, Vector v, int64_t count) {
 // Packing
 //===----------------------------------------------------------------------===//
 
+/// Packs `Lines` lines of `size` contiguous elements, a multiple of kLanes, as
+/// columns of `Width`. Columns that are shorter than a vector have no others
+/// beside them.
+template <typename Type, int Lines, int64_t Width>
+void packWholeLines(const typename Type::Element *from, int64_t lineStride,
+                    int64_t size, float *packed) {
+  static_assert(Lines == kLanes || Lines == Width);
+  for (int64_t i = 0; i < size; i += kLanes) {
+    Vector v[kLanes];
+    const typename Type::Element *line = from + i;
+    // Otherwise the compiler keeps a pointer to each line, most of them in
+    // memory.
+    asm("" : "+r"(line));
+#pragma unroll
+    for (int l = 0; l < Lines; ++l) {
+      v[l] = Type::loadVector(line);
+      line += lineStride;
+    }
+#pragma unroll
+    for (int l = Lines; l < kLanes; ++l)
+      v[l] = Vector{};
+    transposeVectors<kLanes / 2>(v);
+    // The next column overwrites what a vector has more than a column; what
+    // follows the last one belongs to somebody else.
+    float *to = packed + i * Width;
+#pragma unroll
+    for (int l = 0; l + 1 < kLanes; ++l)
+      store(to + l * Width, v[l]);
+    float *last = to + (kLanes - 1) * Width;
+    if (Lines == kLanes || i + kLanes < size)
+      store(last, v[kLanes - 1]);
+    else
+      storeFirst(last, v[kLanes - 1], Lines);
+  }
+}
+
 /// Packs up to kLanes lines of `size` contiguous elements as columns of
-/// `width`, of which `stored` belong to these lines.
-template <typename Type>
+/// `Width`, of which `stored` belong to these lines.
+template <typename Type, int64_t Width>
 void packLines(const typename Type::Element *from, int64_t lineStride,
-               int64_t lines, int64_t size, int64_t width, int64_t stored,
-               float *packed) {
+               int64_t lines, int64_t size, int64_t stored, float *packed) {
+  constexpr int shortLines = Width < kLanes ? Width : kLanes;
   int64_t i = 0;
+  if (lines == shortLines) {
+    i = size / kLanes * kLanes;
+    packWholeLines<Type, shortLines, Width>(from, lineStride, i, packed);
+  }
+  // The last panel of a matrix.
   for (; i + kLanes <= size; i += kLanes) {
     Vector v[kLanes];
-#pragma unroll
     for (int l = 0; l < kLanes; ++l)
       v[l] = l < lines ? Type::loadVector(from + l * lineStride + i) : Vector{};
     transposeVectors<kLanes / 2>(v);
-    // Where a column is shorter than a vector, the next one overwrites the
-    // rest of it; that of the last column belongs to somebody else.
-    bool isLast = i + kLanes == size;
-#pragma unroll
-    for (int l = 0; l < kLanes; ++l) {
-      float *to = packed + (i + l) * width;
-      if (stored < kLanes && (width != stored || (isLast && l + 1 == kLanes)))
-        storeFirst(to, v[l], stored);
-      else
-        store(to, v[l]);
-    }
+    for (int l = 0; l < kLanes; ++l)
+      storeFirst(packed + (i + l) * Width, v[l], stored);
   }
   for (; i < size; ++i)
     for (int64_t l = 0; l < stored; ++l)
-      packed[i * width + l] =
+      packed[i * Width + l] =
           l < lines ? loadFirst<Type>(from + l * lineStride + i, 1)[0] : 0.0f;
 }
 
@@ -97,8 +128,8 @@ void packRows(const typename Type::Element *a, int64_t rowStride,
     int64_t stored = smaller(kLanes, kTileRows - first);
     int64_t lines = smaller(stored, larger(0, rows - first));
     if (innerStride == 1) {
-      packLines<Type>(a + first * rowStride, rowStride, lines, size, kTileRows,
-                      stored, packed + first);
+      packLines<Type, kTileRows>(a + first * rowStride, rowStride, lines, size,
+                                 stored, packed + first);
       continue;
     }
     // Whole vectors reach into the next column, which is written after this
@@ -142,11 +173,11 @@ void packColumns(const typename Type::Element *b, int64_t innerStride,
   for (int64_t j = 0; j < columns; j += kTileColumns) {
     int64_t count = smaller(kTileColumns, columns - j);
     const typename Type::Element *line = b + j * columnStride;
-    packLines<Type>(line, columnStride, smaller(kLanes, count), size,
-                    kTileColumns, kLanes, packed);
-    packLines<Type>(line + kLanes * columnStride, columnStride,
-                    larger(count - kLanes, 0), size, kTileColumns, kLanes,
-                    packed + kLanes);
+    packLines<Type, kTileColumns>(line, columnStride, smaller(kLanes, count),
+                                  size, kLanes, packed);
+    packLines<Type, kTileColumns>(line + kLanes * columnStride, columnStride,
+                                  larger(count - kLanes, 0), size, kLanes,
+                                  packed + kLanes);
     packed += kTileColumns * size;
   }
 }
