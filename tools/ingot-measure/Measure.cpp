@@ -14,6 +14,7 @@
 #include <atomic>
 #include <cstring>
 #include <functional>
+#include <optional>
 #include <random>
 
 using namespace ingot;
@@ -67,22 +68,44 @@ Block makeNumbers(ingot_dtype type, int64_t count) {
   return block;
 }
 
+/// A matmul of random numbers, which can be timed again and again.
+class TimedMatmul {
+public:
+  TimedMatmul(ingot_dtype type, int64_t m, int64_t n, int64_t k,
+              const Machine &machine, std::optional<ingot_math> math = {})
+      : a(makeNumbers(type, m * k)), b(makeNumbers(type, k * n)),
+        c(makeZeros(m * n * bytesOf(type))) {
+    desc.batch = 1;
+    desc.m = m;
+    desc.n = n;
+    desc.k = k;
+    desc.a_type = desc.b_type = desc.c_type = type;
+    abi::ScratchMachine scratchMachine = getScratchMachine(machine);
+    desc.math = math ? *math : getMath(desc, scratchMachine);
+    desc.scratch_bytes = abi::getScratchBytes(desc, scratchMachine);
+    scratch = makeZeros(desc.scratch_bytes);
+  }
+
+  /// The time of the fastest of `runs` calls, in seconds.
+  double getBestSeconds(int runs) {
+    return bestSeconds(runs, [&] {
+      ingot_matmul(&context, &desc, a.getData(), b.getData(),
+                   /*a_scales=*/nullptr, /*b_scales=*/nullptr, c.getData(),
+                   scratch.getData());
+    });
+  }
+
+private:
+  ingot_context context;
+  ingot_matmul_desc desc = {};
+  Block a, b, c, scratch;
+};
+
 /// Returns the operations per second of a matmul of square matrices on
 /// `machine`.
 double measureMatmul(ingot_dtype type, int64_t size, const Machine &machine) {
-  ingot_context context;
-  ingot_matmul_desc desc = {};
-  desc.batch = 1;
-  desc.m = desc.n = desc.k = size;
-  desc.a_type = desc.b_type = desc.c_type = type;
-  desc.math = getMath(desc, getScratchMachine(machine));
-  Block a = makeNumbers(type, size * size), b = makeNumbers(type, size * size),
-        c = makeZeros(size * size * bytesOf(type));
-  double seconds = bestSeconds(4, [&] {
-    ingot_matmul(&context, &desc, a.getData(), b.getData(),
-                 /*a_scales=*/nullptr, /*b_scales=*/nullptr, c.getData(),
-                 /*scratch=*/nullptr);
-  });
+  double seconds =
+      TimedMatmul(type, size, size, size, machine).getBestSeconds(4);
   return 2.0 * size * size * size / seconds;
 }
 
@@ -91,31 +114,15 @@ double measureMatmul(ingot_dtype type, int64_t size, const Machine &machine) {
 double measureStrassenShare(const Machine &machine) {
   constexpr int64_t m = 1536, n = 768, k = 768;
   constexpr int rounds = 12;
-  Block a = makeNumbers(INGOT_F32, m * k), b = makeNumbers(INGOT_F32, k * n),
-        c = makeZeros(m * n * bytesOf(INGOT_F32));
-  ingot_context context;
-  auto measure = [&](ingot_math math) {
-    ingot_matmul_desc desc = {};
-    desc.batch = 1;
-    desc.m = m;
-    desc.n = n;
-    desc.k = k;
-    desc.a_type = desc.b_type = desc.c_type = INGOT_F32;
-    desc.math = math;
-    desc.scratch_bytes = abi::getScratchBytes(desc, getScratchMachine(machine));
-    Block scratch = makeZeros(desc.scratch_bytes);
-    return bestSeconds(2, [&] {
-      ingot_matmul(&context, &desc, a.getData(), b.getData(),
-                   /*a_scales=*/nullptr, /*b_scales=*/nullptr, c.getData(),
-                   scratch.getData());
-    });
-  };
-  double seconds = std::numeric_limits<double>::max(), strassen = seconds;
+  TimedMatmul plain(INGOT_F32, m, n, k, machine, INGOT_MATH_EXACT);
+  TimedMatmul strassen(INGOT_F32, m, n, k, machine, INGOT_MATH_STRASSEN);
+  double plainSeconds = std::numeric_limits<double>::max();
+  double strassenSeconds = plainSeconds;
   for (int round = 0; round < rounds; ++round) {
-    seconds = std::min(seconds, measure(INGOT_MATH_EXACT));
-    strassen = std::min(strassen, measure(INGOT_MATH_STRASSEN));
+    plainSeconds = std::min(plainSeconds, plain.getBestSeconds(2));
+    strassenSeconds = std::min(strassenSeconds, strassen.getBestSeconds(2));
   }
-  return strassen / seconds;
+  return strassenSeconds / plainSeconds;
 }
 
 /// Returns the operations per second of a typical convolution, 3 x 3 over 64
@@ -251,7 +258,9 @@ Machine ingot::measureMachine() {
   machine.matmulF64 = measureMatmul(INGOT_F64, 128, machine);
   machine.matmulBf16 = measureMatmul(INGOT_BF16, 1024, machine);
   machine.matmulF16 = measureMatmul(INGOT_F16, 1024, machine);
-  machine.strassenShare = measureStrassenShare(machine);
+  // Where tile units multiply, it is never chosen.
+  if (machine.tilesF32 == 0)
+    machine.strassenShare = measureStrassenShare(machine);
   machine.convolutionF32 = measureConvolution(INGOT_F32, 28);
   machine.convolutionF64 = measureConvolution(INGOT_F64, 2);
   machine.convolutionBf16 = measureConvolution(INGOT_BF16, 28);

@@ -86,8 +86,9 @@ Machine CpuTarget::describeMachine(ArrayRef<std::string> features,
   machine.convolutionBf16 = (hasTiles ? 10 : 1) * machine.convolutionF32;
   machine.matmulF16 = (hasTiles ? 2.3 : 1) * multiplyAdds;
   machine.convolutionF16 = (hasTiles ? 2 : 1) * machine.convolutionF32;
-  // Of CPUs with AVX-512 some gain and some lose (docs/performance/gemm.md).
-  if (!has("avx512f"))
+  // AVX2 on AMD's Zen 4. Of CPUs with AVX-512 some gain and some lose, and
+  // nobody has measured AArch64 (docs/performance/gemm.md).
+  if (!has("avx512f") && !has("neon"))
     machine.strassenShare = 0.96;
   machine.memoryBandwidth = std::min(8e9 * threads, 100e9);
   machine.cacheBandwidth = 40e9 * threads;
@@ -106,19 +107,6 @@ static void chooseStrassen(const ingot_matmul_desc &desc,
   if (support.math != INGOT_MATH_EXACT || desc.c_type == INGOT_F64 ||
       desc.batch != 1 || isDot)
     return;
-  // What is nearly equal is not worth the larger errors.
-  constexpr double mostShare = 0.97;
-  if (machine.strassenShare == 0) {
-    support.mathReason = "nobody has measured whether Strassen's algorithm is "
-                         "faster on this CPU: --machine gives a profile with "
-                         "strassen_share";
-    return;
-  }
-  if (machine.strassenShare > mostShare) {
-    support.mathReason = "Strassen's algorithm is not faster on this CPU "
-                         "(strassen_share of its profile)";
-    return;
-  }
   // Seven products for eight, of whole tiles. Operands are read, and combined
   // with each other, while they are packed: so many bytes of each element pass
   // through the caches more. Sums of short products are soon added to c.
@@ -132,6 +120,19 @@ static void chooseStrassen(const ingot_matmul_desc &desc,
   if (k < leastDepth || saved <= added) {
     support.mathReason = "Strassen's algorithm would add more time than it "
                          "saves: the matmul is small, or its sums are short";
+    return;
+  }
+  // What is nearly equal is not worth the larger errors.
+  constexpr double mostShare = 0.97;
+  if (machine.strassenShare == 0) {
+    support.mathReason = "nobody has measured whether Strassen's algorithm is "
+                         "faster on this CPU: --machine gives a profile with "
+                         "strassen_share";
+    return;
+  }
+  if (machine.strassenShare > mostShare) {
+    support.mathReason = "Strassen's algorithm is not faster on this CPU "
+                         "(strassen_share of its profile)";
     return;
   }
   if (isExact) {

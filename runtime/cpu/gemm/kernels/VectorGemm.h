@@ -59,13 +59,13 @@ inline void storeFirst(float *to, Vector v, int64_t count) {
 // Packing
 //===----------------------------------------------------------------------===//
 
-/// Packs `Lines` lines of `size` contiguous elements, a multiple of kLanes, as
-/// columns of `Width`. Columns that are shorter than a vector have no others
-/// beside them.
-template <typename Type, int Lines, int64_t Width>
-void packWholeLines(const typename Type::Element *from, int64_t lineStride,
-                    int64_t size, float *packed) {
-  static_assert(Lines == kLanes || Lines == Width);
+/// The vectors of packLines: `size` is a multiple of kLanes. With `IsWhole`,
+/// the number of lines is known to be the most that there can be.
+template <typename Type, int64_t Width, bool IsWhole>
+void packVectors(const typename Type::Element *from, int64_t lineStride,
+                 int64_t lines, int64_t size, int64_t stored, float *packed) {
+  if constexpr (IsWhole)
+    lines = stored = Width < kLanes ? Width : kLanes;
   for (int64_t i = 0; i < size; i += kLanes) {
     Vector v[kLanes];
     const typename Type::Element *line = from + i;
@@ -73,25 +73,22 @@ void packWholeLines(const typename Type::Element *from, int64_t lineStride,
     // memory.
     asm("" : "+r"(line));
 #pragma unroll
-    for (int l = 0; l < Lines; ++l) {
-      v[l] = Type::loadVector(line);
+    for (int l = 0; l < kLanes; ++l) {
+      v[l] = l < lines ? Type::loadVector(line) : Vector{};
       line += lineStride;
     }
-#pragma unroll
-    for (int l = Lines; l < kLanes; ++l)
-      v[l] = Vector{};
     transposeVectors<kLanes / 2>(v);
-    // The next column overwrites what a vector has more than a column; what
-    // follows the last one belongs to somebody else.
-    float *to = packed + i * Width;
+    // Where a column is shorter than a vector, the next one overwrites the
+    // rest of it; that of the last column belongs to somebody else.
+    bool isLast = i + kLanes == size;
 #pragma unroll
-    for (int l = 0; l + 1 < kLanes; ++l)
-      store(to + l * Width, v[l]);
-    float *last = to + (kLanes - 1) * Width;
-    if (Lines == kLanes || i + kLanes < size)
-      store(last, v[kLanes - 1]);
-    else
-      storeFirst(last, v[kLanes - 1], Lines);
+    for (int l = 0; l < kLanes; ++l) {
+      float *to = packed + (i + l) * Width;
+      if (stored < kLanes && (Width != stored || (isLast && l + 1 == kLanes)))
+        storeFirst(to, v[l], stored);
+      else
+        store(to, v[l]);
+    }
   }
 }
 
@@ -100,21 +97,11 @@ void packWholeLines(const typename Type::Element *from, int64_t lineStride,
 template <typename Type, int64_t Width>
 void packLines(const typename Type::Element *from, int64_t lineStride,
                int64_t lines, int64_t size, int64_t stored, float *packed) {
-  constexpr int shortLines = Width < kLanes ? Width : kLanes;
-  int64_t i = 0;
-  if (lines == shortLines) {
-    i = size / kLanes * kLanes;
-    packWholeLines<Type, shortLines, Width>(from, lineStride, i, packed);
-  }
-  // The last panel of a matrix.
-  for (; i + kLanes <= size; i += kLanes) {
-    Vector v[kLanes];
-    for (int l = 0; l < kLanes; ++l)
-      v[l] = l < lines ? Type::loadVector(from + l * lineStride + i) : Vector{};
-    transposeVectors<kLanes / 2>(v);
-    for (int l = 0; l < kLanes; ++l)
-      storeFirst(packed + (i + l) * Width, v[l], stored);
-  }
+  int64_t i = size / kLanes * kLanes;
+  if (lines == (Width < kLanes ? Width : kLanes))
+    packVectors<Type, Width, true>(from, lineStride, lines, i, stored, packed);
+  else
+    packVectors<Type, Width, false>(from, lineStride, lines, i, stored, packed);
   for (; i < size; ++i)
     for (int64_t l = 0; l < stored; ++l)
       packed[i * Width + l] =

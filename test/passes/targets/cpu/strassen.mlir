@@ -6,6 +6,7 @@
 // RUN: ingot-opt %s --ingot-attach-target="arch=x86-64-v4" --ingot-place-steps --remarks-filter=place-steps --remark-format=emitRemark 2>&1 >/dev/null --split-input-file | FileCheck %s --check-prefix=UNKNOWN
 // RUN: echo '{"strassen_share": 0.99}' > %t.slower.json
 // RUN: ingot-opt %s --ingot-attach-target="arch=x86-64-v3 machine=%t.slower.json" --ingot-place-steps --split-input-file | FileCheck %s --check-prefix=EXACT
+// RUN: ingot-opt %s --ingot-attach-target="arch=x86-64-v3 machine=%t.slower.json" --ingot-place-steps --remarks-filter=place-steps --remark-format=emitRemark 2>&1 >/dev/null --split-input-file | FileCheck %s --check-prefix=SLOWER
 // RUN: echo '{"strassen_share": 0.95}' > %t.faster.json
 // RUN: ingot-opt %s --ingot-attach-target="arch=x86-64-v4 machine=%t.faster.json" --ingot-place-steps --split-input-file | FileCheck %s
 
@@ -17,6 +18,7 @@
 //       CHECK: exec.call @ingot_matmul({{.*}}math = strassen
 //      REMARK: Strassen's algorithm saves an eighth of the products
 //     UNKNOWN: nobody has measured whether Strassen's algorithm is faster
+//      SLOWER: Strassen's algorithm is not faster on this CPU
 func.func @large(%x: tensor<512x768xf32> {ingot.name = "x", ingot.kind = "data"},
                  %w: tensor<768x768xf32> {ingot.name = "w", ingot.kind = "data"})
     -> (tensor<512x768xf32> {ingot.name = "y"}) {
@@ -30,6 +32,8 @@ func.func @large(%x: tensor<512x768xf32> {ingot.name = "x", ingot.kind = "data"}
 // CHECK-LABEL: exec.step @few_rows
 //   CHECK-NOT: math = strassen
 //      REMARK: Strassen's algorithm would add more time than it saves
+//     UNKNOWN: Strassen's algorithm would add more time than it saves
+//      SLOWER: Strassen's algorithm would add more time than it saves
 func.func @few_rows(%x: tensor<128x512xf32> {ingot.name = "x", ingot.kind = "data"},
                     %w: tensor<512x512xf32> {ingot.name = "w", ingot.kind = "data"})
     -> (tensor<128x512xf32> {ingot.name = "y"}) {
