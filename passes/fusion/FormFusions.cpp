@@ -55,8 +55,6 @@ std::string listParts(const LibraryEpilogue &epilogue) {
     parts.push_back("bias");
   if (epilogue.activation != Activation::Identity)
     parts.push_back(stringifyActivation(epilogue.activation));
-  if (epilogue.activation == Activation::Relu && epilogue.auxiliary)
-    parts.push_back("signs");
   if (epilogue.biasGrad)
     parts.push_back("bias-gradient");
   return llvm::join(parts, " ");

@@ -282,9 +282,6 @@ StringRef FusionPlan::formLibraryEpilogue(Operation *call,
     return reason;
   absorb(anchor, reader, FusionKind::Epilogue);
   nodes[reader].library = epilogue;
-  if (epilogue.activation == Activation::Relu && epilogue.auxiliary &&
-      !mergeExtra(reader, nodeOf[epilogue.auxiliary.getDefiningOp()]))
-    nodes[reader].library->auxiliary = Value();
   return "";
 }
 

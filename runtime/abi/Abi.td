@@ -241,8 +241,8 @@ def MatmulEpilogueGridDesc : Struct<"ingot_matmul_epilogue_grid_desc", [
     Field<I32, "bias", "Of the product's element type, as is the addend: n elements.">,
     Field<I32, "addend", "As many elements as the product has.">,
     Field<I32, "auxiliary", [{
-      What gelu is computed from: gelu writes it and its gradient reads it. Of relu the signs: a bit for each element,
-      lowest first, in rows of a multiple of INGOT_SIGN_BITS.
+      What gelu is computed from: gelu writes it and its gradient reads it. relu's gradient reads the signs of what relu
+      is computed from: a bit for each element, lowest first, in rows of a multiple of INGOT_SIGN_BITS.
     }]>,
     Field<I32, "result", "The result.">,
     Field<I32, "summed", "An ingot_summed.">,

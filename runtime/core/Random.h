@@ -49,8 +49,15 @@ public:
     }
   }
 
+  /// Goes on with a block of the stream, which is four numbers of 32 bits.
+  void seek(uint64_t block) {
+    counter[0] = static_cast<uint32_t>(block);
+    counter[1] = static_cast<uint32_t>(block >> 32);
+    used = this->block.size();
+  }
+
   /// A standard normal number (Box-Muller; the second value of a pair is
-  /// dropped to keep the stream free of state).
+  /// dropped to keep the stream free of state). Takes one block.
   double normal() {
     double u = (static_cast<double>(next64() >> 11) + 1) * 0x1p-53;
     double v = static_cast<double>(next64() >> 11) * 0x1p-53;

@@ -247,7 +247,8 @@ static llvm::Error makeCases(MLIRContext &context,
   return llvm::Error::success();
 }
 
-/// Writes `folder`/random-PRECISION-N.o, each of which has several graphs.
+/// Writes `folder`/random-PRECISION-N.o, each of which has several graphs, and
+/// the graphs as NAME.mlir.
 static llvm::Error makeRandom(MLIRContext &context, int64_t count,
                               const std::string &precision,
                               const Chosen &chosen, const std::string &folder) {
@@ -259,9 +260,14 @@ static llvm::Error makeRandom(MLIRContext &context, int64_t count,
     if (!module)
       return module.takeError();
     std::string path =
-        folder + "/random-" + precision + "-" + std::to_string(file) + ".o";
-    if (llvm::Error error = writeCases(**module, /*level=*/2, chosen, path))
-      return error;
+        folder + "/random-" + precision + "-" + std::to_string(file);
+    std::error_code error;
+    llvm::raw_fd_ostream(path + ".mlir", error) << **module;
+    if (error)
+      return invalid(path + ".mlir: " + error.message());
+    if (llvm::Error failed =
+            writeCases(**module, /*level=*/2, chosen, path + ".o"))
+      return failed;
   }
   return llvm::Error::success();
 }

@@ -153,7 +153,8 @@ std::vector<std::string> Library::run(ingot_step_fn function,
   return bytes;
 }
 
-/// Empty if they are as close as they should be.
+/// Empty if they are as close as they should be; else the first element that is
+/// not, and how many there are.
 static std::string compare(const std::string &got, const Value &expected) {
   if (got == expected.bytes)
     return "";
@@ -161,16 +162,23 @@ static std::string compare(const std::string &got, const Value &expected) {
   std::vector<double> a(count), b(count);
   convert(got.data(), expected.type, a.data(), DType::F64, count);
   convert(expected.bytes.data(), expected.type, b.data(), DType::F64, count);
+  std::string first;
+  int64_t wrong = 0;
   for (int64_t i = 0; i < count; ++i) {
     if (a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i])))
       continue;
     double bound = expected.getBound(i, b[i]);
-    if (!std::isinf(bound) && !(std::fabs(a[i] - b[i]) <= bound))
-      return "element " + std::to_string(i) + ": " + std::to_string(a[i]) +
-             ", expected " + std::to_string(b[i]) + " within " +
-             std::to_string(bound);
+    if (std::isinf(bound) || std::fabs(a[i] - b[i]) <= bound)
+      continue;
+    if (wrong++ == 0)
+      first = "element " + std::to_string(i) + ": " + std::to_string(a[i]) +
+              ", expected " + std::to_string(b[i]) + " within " +
+              std::to_string(bound);
   }
-  return "";
+  if (wrong > 1)
+    first += " (" + std::to_string(wrong) + " of " + std::to_string(count) +
+             " elements)";
+  return first;
 }
 
 /// Prints a line that is there even if the next function crashes.
@@ -193,7 +201,8 @@ bool Library::run() {
     try {
       std::vector<std::string> got = run(function, arguments, results);
       for (size_t i = 0; i < results.size() && difference.empty(); ++i)
-        difference = compare(got[i], results[i]);
+        if (difference = compare(got[i], results[i]); !difference.empty())
+          difference = "result " + std::to_string(i) + ", " + difference;
       if (difference.empty() && run(function, arguments, results) != got)
         difference = "other bits in the second run";
     } catch (const Error &error) {

@@ -14,30 +14,53 @@ import numpy
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-# Model, precisions, and whether the processor's losses are made to compare with.
+OWN_MATMULS = ["--arch", "sm_90a", "--matmul-kernels", "own"]
+# Trainers whose losses are compared with those of the processor's: model, precision, flags of ingotc, and of both
+# trainers. Adam's first steps are as large for gradients that are rounding errors as for others, of which ResNets
+# have many.
+COMPARED = [
+    *(("mlp", precision, [], []) for precision in ("fp32", "bf16", "fp16")),
+    *(("gpt-mini", precision, [], []) for precision in ("fp32", "bf16", "fp16")),
+    *(("resnet18", precision, ["--optimizer", "momentum"], ["--lr", "0.01"]) for precision in ("fp32", "bf16", "fp16")),
+    *(("digits", precision, ["--batch", "16"], []) for precision in ("fp32", "bf16", "fp16")),
+    *(("bytes", precision, ["--batch", "8"], []) for precision in ("fp32", "bf16", "fp16")),
+    *(("bytes", "fp8", ["--batch", "8", "--fp8-scaling", scaling], []) for scaling in ("current", "delayed", "block")),
+    ("bytes", "bf16", ["--batch", "4", "--grad-accumulation", "2"], []),
+    ("bytes", "bf16", ["--batch", "8", "--memory-budget", "60%"], []),
+    ("bytes", "bf16", ["--batch", "8", *OWN_MATMULS], []),
+]
+# Trainers whose steps are measured: model, and precisions.
 TRAINERS = [
-    ("mlp", ["fp32", "bf16", "fp16"], True),
-    ("gpt-mini", ["fp32", "bf16", "fp16"], True),
-    ("resnet18", ["fp32", "bf16"], True),
-    ("gpt2", ["fp32"], False),
-    ("gpt2:8x1024", ["bf16"], False),
-    ("gpt2:16x1024", ["bf16"], False),
+    ("mlp", ["fp32", "bf16"]),
+    ("gpt-mini", ["fp32", "bf16"]),
+    ("resnet18", ["fp32", "bf16"]),
+    ("gpt2", ["fp32"]),
+    ("gpt2:8x1024", ["bf16", "fp8"]),
+    ("gpt2:16x1024", ["bf16"]),
     # As many tokens at each length.
-    *((f"attention:{16384 // length}x{length}", ["bf16"], False) for length in (1024, 2048, 4096, 8192, 16384)),
+    *((f"attention:{16384 // length}x{length}", ["bf16"]) for length in (1024, 2048, 4096, 8192, 16384)),
     # 1.5 billion parameters: where PyTorch has room, too, and what fits 80 GB with some for libraries.
-    ("gpt2-xl:8x1024", ["bf16"], False),
-    ("gpt2-xl:20x1024", ["bf16"], False),
+    ("gpt2-xl:8x1024", ["bf16", "fp8"]),
+    ("gpt2-xl:20x1024", ["bf16"]),
     # ImageNet's size. Its data are drawn where they are used.
-    ("resnet50:256", ["bf16"], False),
+    ("resnet50:256", ["bf16"]),
 ]
 # What check.py and models.py need besides what is compiled.
 SCRIPTS = [
     "test/gpu/check.py",
     "test/gpu/drawing.py",
+    "test/gpu/report.py",
     "test/gpu/timeline.py",
     "test/bench/models.py",
     "test/bench/real_models.py",
 ]
+# What is only made, and the exported models.
+WORK = os.path.join(ROOT, "build/gpu-check-models")
+# Of the second of the processor's trainers: its vectors are shorter than those of all others.
+OTHER_ARCH = "x86-64-v2"
+RANDOM_GRAPHS = 60
+# The folder of what is compiled.
+PROGRAMS = "programs"
 PICTURES = {"resnet50:256": {"x": [256, 3, 224, 224], "classes": 1000}}
 STEPS = 20
 MAX_BYTES = 60 << 20
@@ -54,25 +77,21 @@ def run(*command, **kwargs):
 
 
 def make_cases(folder, build, arch):
-    """The interpreter's tests of every op, as shared libraries with device code."""
-    cases = os.path.join(folder, "cases")
+    """The interpreter's tests of every op, and random graphs, as shared libraries with device code."""
+    cases = os.path.join(folder, PROGRAMS, "cases")
     os.makedirs(cases)
-    files = sorted(glob.glob(os.path.join(ROOT, "test/interpret/**/*.mlir"), recursive=True))
-    run(os.path.join(build, "bin/ingot-gpu-cases"), *files, "--arch", arch, "-o", cases)
+    make = [os.path.join(build, "bin/ingot-gpu-cases"), "--arch", arch, "-o", cases]
+    run(*make, *sorted(glob.glob(os.path.join(ROOT, "test/interpret/**/*.mlir"), recursive=True)))
+    for precision in ("fp32", "bf16", "fp16"):
+        run(*make, "--random", RANDOM_GRAPHS, "--precision", precision)
     for path in glob.glob(cases + "/*.o"):
         # What a case calls is in the program that loads it.
         run("ld.lld-22", "-shared", "-s", "-z", "noexecstack", "-o", path[:-2] + ".so", path)
         os.remove(path)
-    shutil.copy(os.path.join(build, "bin/ingot-gpu-run"), folder)
-    count = len(os.listdir(cases))
-    # A fifth of the size; check.py unpacks it.
-    shutil.make_archive(cases, "xztar", folder, "cases")
-    shutil.rmtree(cases)
-    return count
-
-
-def file_name(model, precision):
-    return model.replace(":", "-") + "-" + precision
+    for path in glob.glob(cases + "/*.mlir"):
+        os.remove(path)
+    shutil.copy(os.path.join(build, "bin/ingot-gpu-run"), os.path.join(folder, PROGRAMS))
+    return len(os.listdir(cases))
 
 
 def drop_traces(path):
@@ -85,50 +104,102 @@ def drop_traces(path):
     onnx.save(model, path)
 
 
+def find_model(model, folder):
+    """The model's file, and its data's within the folder."""
+    data = os.path.join("data", model.replace(":", "-") + (".bin" if model == "bytes" else ".npz"))
+    kept = os.path.join(folder, data)
+    examples = os.path.join(ROOT, "docs/examples")
+    if model == "bytes":
+        if not os.path.exists(kept):
+            run(sys.executable, os.path.join(examples, "bytes/tokens.py"), kept, os.path.join(ROOT, "LICENSE"))
+        return os.path.join(examples, "bytes/bytes.onnx"), data
+    if model == "digits":
+        shutil.copy(os.path.join(examples, "digits/train.npz"), kept)
+        return os.path.join(examples, "digits/digits.onnx"), data
+    onnx = os.path.join(WORK, model + ".onnx")
+    if not os.path.exists(onnx):
+        run(sys.executable, os.path.join(ROOT, "test/bench/models.py"), "export", model, WORK)
+        drop_traces(onnx)
+    if model not in PICTURES and not os.path.exists(kept):
+        with numpy.load(os.path.join(WORK, model + ".npz")) as arrays:
+            numpy.savez_compressed(kept, **arrays)
+    return onnx, data
+
+
+def share_libraries(trainer):
+    """Replaces the trainer's own libraries by the folder's. It also needs the library that names it."""
+    own, libraries = trainer + ".libs", os.path.join(os.path.dirname(trainer), "libs")
+    for name in os.listdir(own):
+        if not os.path.exists(os.path.join(libraries, name)):
+            shutil.move(os.path.join(own, name), libraries)
+    shutil.rmtree(own)
+    os.symlink("libs", own)
+
+
+def compile_for_gpu(trainer, build, arch, flags):
+    if "--arch" not in flags:
+        flags = [*flags, "--arch", arch]
+    run(os.path.join(build, "bin/ingotc"), *flags, "--target", "cuda", "-o", trainer)
+    run("llvm-strip-22", trainer)
+    share_libraries(trainer)
+
+
 def make_trainers(folder, build, arch):
-    """Trainers that draw their weights by seed; their data; losses on the processor."""
-    ingotc, work = os.path.join(build, "bin/ingotc"), os.path.join(ROOT, "build/gpu-models")
-    os.makedirs(work, exist_ok=True)
+    """Trainers that draw their weights by seed, and their data."""
     plan = []
-    for model, precisions, compare in TRAINERS:
-        onnx = os.path.join(work, model + ".onnx")
-        if not os.path.exists(onnx):
-            run(sys.executable, os.path.join(ROOT, "test/bench/models.py"), "export", model, work)
-            drop_traces(onnx)
-        data = os.path.join("data", model.replace(":", "-") + ".npz")
-        if model not in PICTURES:
-            with numpy.load(os.path.join(work, model + ".npz")) as arrays:
-                numpy.savez_compressed(os.path.join(folder, data), **arrays)
+    for model, precisions in TRAINERS:
+        onnx, data = find_model(model, folder)
         for precision in precisions:
-            print(f"{model} {precision}", flush=True)
-            name = file_name(model, precision)
+            name = model.replace(":", "-") + "-" + precision
+            print(name, flush=True)
             flags = [onnx, "--loss", "cross-entropy", "--weights", "none", "--precision", precision]
+            if precision == "fp8":
+                flags += ["--fp8-scaling", "delayed"]
             if model.startswith("gpt2-xl:") or model in PICTURES:
                 # The file is for any batch.
                 flags += ["--batch", model.split(":")[1].split("x")[0]]
-            trainer = os.path.join(folder, name)
-            run(ingotc, *flags, "--target", "cuda", "--arch", arch, "-o", trainer)
-            run("llvm-strip-22", trainer)
-            shutil.rmtree(trainer + ".libs")
-            os.symlink("libs", trainer + ".libs")
+            compile_for_gpu(os.path.join(folder, PROGRAMS, name), build, arch, flags)
             entry = {"name": name, "model": model, "precision": precision, "data": data}
             if model in PICTURES:
                 entry["draw"] = PICTURES[model]
-            if compare:
-                entry["losses"] = processor_losses(work, name, flags, os.path.join(folder, data))
             plan.append(entry)
     return plan
 
 
-def processor_losses(work, name, flags, data):
-    trainer, log = os.path.join(work, name), os.path.join(work, name + ".jsonl")
-    run(os.path.join(ROOT, "build/release/bin/ingotc"), *flags, "-o", trainer)
-    run(trainer, "--data", data, "--no-shuffle", "--steps", STEPS, "--log", log)
+def processor_losses(build, flags, run_flags, data):
+    trainer, log = os.path.join(WORK, "processor"), os.path.join(WORK, "processor.jsonl")
+    run(os.path.join(build, "bin/ingotc"), *flags, "-o", trainer)
+    run(trainer, "--data", data, *run_flags, "--no-shuffle", "--steps", STEPS, "--log", log)
     return [json.loads(line)["loss"] for line in open(log)]
 
 
+def make_compared(folder, build, arch):
+    """Trainers, the losses of the processor's, and how far these differ when sums have another order, up to each
+    step: training enlarges such differences."""
+    plan = []
+    for number, (model, precision, flags, run_flags) in enumerate(COMPARED):
+        onnx, data = find_model(model, folder)
+        name = f"losses-{number}-{model}-{precision}"
+        print(name, *flags, flush=True)
+        common = [onnx, "--loss", "cross-entropy", "--precision", precision]
+        if os.path.dirname(onnx) == WORK:
+            common += ["--weights", "none"]
+        compile_for_gpu(os.path.join(folder, PROGRAMS, name), build, arch, [*common, *flags])
+        if flags[-len(OWN_MATMULS) :] == OWN_MATMULS:
+            flags = flags[: -len(OWN_MATMULS)]
+        losses, others = (
+            processor_losses(build, [*common, *flags, *arch], run_flags, os.path.join(folder, data))
+            for arch in ([], ["--arch", OTHER_ARCH])
+        )
+        differences = [abs(a - b) / abs(a) for a, b in zip(losses, others)]
+        noise = [max(differences[: i + 1]) for i in range(STEPS)]
+        entry = {"name": name, "precision": precision, "data": data, "flags": run_flags}
+        plan.append({**entry, "losses": losses, "noise": noise})
+    return plan
+
+
 def copy_libraries(folder, build):
-    libraries = os.path.join(folder, "libs")
+    libraries = os.path.join(folder, PROGRAMS, "libs")
     os.makedirs(libraries)
     for name in ["libingot_cuda.so", "libstdc++.so.6", "libgcc_s.so.1"]:
         shutil.copy(os.path.join(build, "lib/ingot/libs", name), libraries)
@@ -146,20 +217,26 @@ def main():
     shutil.rmtree(options.folder, ignore_errors=True)
     os.makedirs(os.path.join(options.folder, "data"))
     copy_libraries(options.folder, options.build)
-    cases = make_cases(options.folder, options.build, options.arch)
-    trainers = make_trainers(options.folder, options.build, options.arch)
+    os.makedirs(WORK, exist_ok=True)
+    arguments = (options.folder, options.build, options.arch)
+    cases, trainers, compared = make_cases(*arguments), make_trainers(*arguments), make_compared(*arguments)
+    # They have the runtime in common. check.py unpacks it.
+    shutil.make_archive(os.path.join(options.folder, PROGRAMS), "xztar", os.path.join(options.folder, PROGRAMS))
+    shutil.rmtree(os.path.join(options.folder, PROGRAMS))
     for script in SCRIPTS:
         shutil.copy(os.path.join(ROOT, script), options.folder)
     commit = run("git", "-C", ROOT, "describe", "--always", "--dirty").strip()
     with open(os.path.join(options.folder, "plan.json"), "w") as file:
-        json.dump({"commit": commit, "arch": options.arch, "steps": STEPS, "trainers": trainers}, file, indent=1)
+        plan = {"commit": commit, "arch": options.arch, "steps": STEPS, "trainers": trainers, "compared": compared}
+        json.dump(plan, file, indent=1)
     size = sum(
         os.path.getsize(os.path.join(d, f))
         for d, _, files in os.walk(options.folder)
         for f in files
         if not os.path.islink(os.path.join(d, f))
     )
-    print(f"{options.folder}: {cases} libraries of kernel tests, {len(trainers)} trainers, {size / (1 << 20):.1f} MiB")
+    made = f"{cases} libraries of kernel tests, {len(trainers) + len(compared)} trainers"
+    print(f"{options.folder}: {made}, {size / (1 << 20):.1f} MiB")
     if size > MAX_BYTES:
         sys.exit("error: gpu-check: the folder is too large\nhint: leave out trainers")
 

@@ -160,8 +160,8 @@ def Ingot_LibraryEpilogueAttr : AttrDef<Ingot_Dialect, "LibraryEpilogue"> {
     The result number `result` is activation(lhs x rhs + addend + bias), where input number `bias` is broadcast over
     the rows and input number `addend` has the matmul's size. `gelu` is the tanh approximation; the result number
     `auxiliary`, if there is one, is its input (the pre-activation). `gelu_grad` is the matmul times the derivative of
-    `gelu` at the input number `auxiliary`. The auxiliary result of `relu` is the bit mask of positive results in the
-    format of `pack_bits`; `relu_grad` reads it, and is the matmul where the bit is set and 0 elsewhere.
+    `gelu` at the input number `auxiliary`. `relu_grad` is the matmul where the bit of the input number `auxiliary`, in
+    the format of `pack_bits`, is set and 0 elsewhere.
 
     The result number `bias_grad` is the gradient of a bias: the sum of lhs or rhs over the inner dimension of the
     matmul, or of the result over its rows.
@@ -182,10 +182,6 @@ def Ingot_LibraryEpilogueAttr : AttrDef<Ingot_Dialect, "LibraryEpilogue"> {
     /// Returns whether the activation reads the auxiliary matrix instead of writing it.
     bool readsAuxiliary() const {
       return getActivation() == Activation::GeluGrad || getActivation() == Activation::ReluGrad;
-    }
-    /// Returns the result that is not computed elementwise with the others: a bias gradient or a bit mask.
-    std::optional<int64_t> getExtraResult() const {
-      return getActivation() == Activation::Relu ? getAuxiliary() : getBiasGrad();
     }
   }];
 }
@@ -208,7 +204,7 @@ def FusionOp : Ingot_Op<"fusion", [IsolatedFromAbove, Pure,
       rows and columns exchanged (one result at least), or reductions of whole tiles or of the rows of each tile.
 
     `library` describes what an `epilogue` computes to a library that supports such epilogues. One of its results may
-    then be computed in a separate loop nest, from operands of the call or from other results (`getExtraResult`).
+    then be computed in a separate loop nest, from operands of the call or from other results: the bias gradient.
   }];
   let arguments = (ins Ingot_FusionKindAttr:$kind, Variadic<Ingot_StoredTensor>:$inputs,
                        OptionalAttr<Ingot_LibraryEpilogueAttr>:$library);

@@ -209,8 +209,7 @@ std::optional<unsigned> FusionOp::getAnchorResult() {
 
 SmallVector<Operation *> FusionOp::getExtraOps() {
   LibraryEpilogueAttr library = getLibraryAttr();
-  std::optional<int64_t> extra =
-      library ? library.getExtraResult() : std::nullopt;
+  std::optional<int64_t> extra = library ? library.getBiasGrad() : std::nullopt;
   if (!extra)
     return {};
   Block &body = getBody().front();
@@ -294,7 +293,7 @@ static LogicalResult verifyEpilogue(FusionOp fusion) {
   SmallVector<Value> results =
       llvm::to_vector(fusion.getBody().front().getTerminator()->getOperands());
   if (std::optional<int64_t> extra =
-          library ? library.getExtraResult() : std::nullopt) {
+          library ? library.getBiasGrad() : std::nullopt) {
     results.erase(results.begin() + *extra);
     ops = findElementwiseOps(fusion, results);
   }

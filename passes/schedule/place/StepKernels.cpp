@@ -14,7 +14,7 @@ StepKernels::Extra StepKernels::takeExtra(FusionOp fusion, ValueRange inputs,
   SmallVector<Operation *> ops = fusion.getExtraOps();
   if (ops.empty())
     return {};
-  auto number = *fusion.getLibraryAttr().getExtraResult();
+  auto number = *fusion.getLibraryAttr().getBiasGrad();
   Operation *yield = fusion.getBody().front().getTerminator();
   Value result = yield->getOperand(number);
   Extra extra;

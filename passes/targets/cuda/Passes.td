@@ -210,10 +210,10 @@ def FuseConvolutions : Pass<"ingot-fuse-convolutions", "::mlir::func::FuncOp"> {
 def PackSigns : Pass<"ingot-pack-signs", "::mlir::func::FuncOp"> {
   let summary = "stores the bit mask of ReLU for the cuBLASLt epilogues of its gradient";
   let description = [{
-    The ReLU epilogue of cuBLASLt can write a bit mask that says where the input of ReLU is positive, and the epilogue
-    of the matmul whose result is multiplied by the derivative of ReLU reads it. So where ReLU follows a matmul, and
-    its derivative masks another matmul with the same number of columns, the comparison goes through `pack_bits`,
-    whose rows have a multiple of 128 bits. Assumes that the derivative is computed from the stored result
+    cuBLASLt can multiply the result of a matmul by the derivative of ReLU, which it reads as a bit mask. So where ReLU
+    follows a matmul, and its derivative masks another matmul with the same number of columns, the comparison goes
+    through `pack_bits`, whose rows have a multiple of 128 bits. A kernel writes the mask: what the library's own ReLU
+    can write has a derivative of 1 at 0. Assumes that the derivative is computed from the stored result
     (`--ingot-round-epilogues`).
 
     Before:

@@ -165,9 +165,6 @@ getEpilogue(const ingot_matmul_epilogue_grid_desc &desc) {
   bool hasBias = desc.bias >= 0, sums = desc.bias_grad >= 0;
   switch (desc.activation) {
   case INGOT_RELU:
-    if (desc.auxiliary >= 0)
-      return hasBias ? CUBLASLT_EPILOGUE_RELU_AUX_BIAS
-                     : CUBLASLT_EPILOGUE_RELU_AUX;
     return hasBias ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_RELU;
   case INGOT_GELU:
     if (desc.auxiliary >= 0)
@@ -208,9 +205,7 @@ void BlasLt::describe(Plan &plan, const ingot_matmul_epilogue_grid_desc &desc,
   if (desc.auxiliary >= 0) {
     plan.vectors.push_back(buffers[desc.auxiliary]);
     set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, buffers[desc.auxiliary]);
-    bool isSigns =
-        desc.activation == INGOT_RELU || desc.activation == INGOT_RELU_GRAD;
-    int64_t unit = isSigns ? INGOT_SIGN_BITS : 1;
+    int64_t unit = desc.activation == INGOT_RELU_GRAD ? INGOT_SIGN_BITS : 1;
     int64_t row = abi::alignTo(desc.matmul.n, unit);
     set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, row);
     set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_BATCH_STRIDE, desc.matmul.m * row);
@@ -464,8 +459,6 @@ static std::string describeLack(const ingot_matmul_epilogue_grid_desc &desc) {
   default:
     break;
   }
-  if (desc.activation == INGOT_RELU && desc.auxiliary >= 0)
-    epilogue += " and its signs";
   if (desc.bias_grad >= 0)
     epilogue += " and a bias's gradient";
   return "cuBLASLt has no matmul of " + std::to_string(matmul.m) + " x " +

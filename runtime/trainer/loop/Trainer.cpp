@@ -94,9 +94,14 @@ Trainer::Trainer(Session &session, const Options &options, Console &console,
   compareRanks();
   openLog(resumedStep);
   writeHeader();
-  if (!options.profile.empty())
-    profiler = std::make_unique<Profiler>(session.getContext(),
-                                          options.profileSchedule);
+  if (!options.profile.empty()) {
+    ProfileSchedule schedule = options.profileSchedule;
+    // A GPU's first step waits for libraries to be loaded and plans to be made.
+    if (options.profileSteps.empty() && manifest.targetKind == "cuda" &&
+        totalSteps - step > 1)
+      schedule.warmup = 1;
+    profiler = std::make_unique<Profiler>(session.getContext(), schedule);
+  }
   if (!options.diagnose.empty()) {
     diagnoser = std::make_unique<Diagnoser>(session, ranks, options);
     profiler = std::make_unique<Profiler>(session.getContext(),

@@ -234,7 +234,8 @@ void OptionTable::addObserving(Options &options) {
           ->group(group);
   app.add_option("--profile-steps", options.profileSteps,
                  "Profile ACTIVE steps after WAIT steps and WARMUP steps whose "
-                 "profile is dropped, once or REPEAT times; without it, all")
+                 "profile is dropped, once or REPEAT times; without it, "
+                 "all, of a GPU all but the first")
       ->type_name("WAIT:WARMUP:ACTIVE[:REPEAT]")
       ->check(CLI::Validator(
           [](std::string &text) -> std::string {

@@ -13,13 +13,18 @@
 #include "runtime/core/Memory.h"
 #include "runtime/core/Random.h"
 #include "runtime/core/files/Crc32.h"
+#include "runtime/core/machine/ControlGroups.h"
 #include "runtime/core/text/Text.h"
 #include "runtime/trainer/state/StateValues.h"
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cstring>
 #include <filesystem>
 #include <map>
+#include <system_error>
+#include <thread>
 
 using namespace ingot::runtime;
 
@@ -44,16 +49,30 @@ static void fill(Session &session, const StateSpec &spec) {
 }
 
 static void drawNormal(Session &session, const StateSpec &spec, uint64_t seed) {
-  // Each name has its own stream, so that values do not depend on other
-  // parameters.
-  Philox random(seed, hashName(spec.name) >> 1);
-  std::vector<double> values(std::min(kPiece, spec.getElements()));
-  for (int64_t i = 0; i < spec.getElements(); i += kPiece) {
-    int64_t some = std::min(kPiece, spec.getElements() - i);
-    for (int64_t k = 0; k < some; ++k)
-      values[k] = spec.mean + spec.deviation * random.normal();
-    writeValues(session, spec, i, some, values.data(), DType::F64);
+  std::atomic<int64_t> next = 0;
+  auto draw = [&] {
+    // Each name has its own stream, so that values do not depend on other
+    // parameters.
+    Philox random(seed, hashName(spec.name) >> 1);
+    std::array<double, kPiece> values;
+    for (int64_t i; (i = next.fetch_add(kPiece)) < spec.getElements();) {
+      int64_t some = std::min(kPiece, spec.getElements() - i);
+      random.seek(i);
+      for (int64_t k = 0; k < some; ++k)
+        values[k] = spec.mean + spec.deviation * random.normal();
+      writeValues(session, spec, i, some, values.data(), DType::F64);
+    }
+  };
+  // The largest models have billions of numbers, of some 60 ns each.
+  int64_t threads = std::min(countProcessors(), spec.getElements() / kPiece);
+  std::vector<std::jthread> others;
+  try {
+    for (int64_t i = 1; i < threads; ++i)
+      others.emplace_back(draw);
+  } catch (const std::system_error &) {
+    // Fewer threads draw the same numbers.
   }
+  draw();
 }
 
 static std::string describe(const std::vector<int64_t> &shape) {

@@ -84,7 +84,7 @@ def main():
         )
         forms = {
             "<gelu bias = 2 auxiliary": 1,
-            "<relu bias = 2 auxiliary": 1,
+            "<relu bias = 2": 3,
             "<gelu_grad": 1,
             "<relu_grad": 1,
             "of rhs>": 3,

@@ -82,7 +82,7 @@ func.func @test_bias_gradient_rhs_f16() -> (tensor<8x4xf32>, tensor<8x4xf32>, te
 }
 
 // CHECK-LABEL: func @test_relu_gradient_f32(
-//       CHECK: library = #ingot.library_epilogue<relu bias = {{[0-9]}} auxiliary = {{[01]}} result = {{[01]}}>
+//       CHECK: library = #ingot.library_epilogue<relu bias = {{[0-9]}} result = {{[0-9]}}>
 //       CHECK: library = #ingot.library_epilogue<relu_grad auxiliary = {{[0-9]}} result = {{[01]}}>
 func.func @test_relu_gradient_f32() -> (tensor<3x24xf32>, tensor<3x24xf32>, tensor<3x24xf32>, tensor<3x24xf32>) attributes {ingot.tolerance = 1.0e-5 : f64} {
   %a = ingot.constant dense<[[-0.75, -0.75, 0.625, 0.0], [0.25, 0.25, 0.5, -1.0], [0.0, -0.75, -0.25, 0.875]]> : tensor<3x4xf32>
@@ -106,7 +106,7 @@ func.func @test_relu_gradient_f32() -> (tensor<3x24xf32>, tensor<3x24xf32>, tens
 }
 
 // CHECK-LABEL: func @test_relu_gradient_bf16(
-//       CHECK: library = #ingot.library_epilogue<relu bias = {{[0-9]}} auxiliary = {{[01]}} result = {{[01]}}>
+//       CHECK: library = #ingot.library_epilogue<relu bias = {{[0-9]}} result = {{[0-9]}}>
 //       CHECK: library = #ingot.library_epilogue<relu_grad auxiliary = {{[0-9]}} result = {{[01]}}>
 func.func @test_relu_gradient_bf16() -> (tensor<3x24xbf16>, tensor<3x24xbf16>, tensor<3x24xbf16>, tensor<3x24xbf16>) attributes {ingot.tolerance = 2.0e-2 : f64} {
   %a = ingot.constant dense<[[-1.0, -1.0, 0.25, -0.875], [0.75, 0.125, -0.5, 0.25], [-0.75, -0.375, 0.0, 0.25]]> : tensor<3x4xbf16>
@@ -136,7 +136,7 @@ func.func @test_relu_gradient_bf16() -> (tensor<3x24xbf16>, tensor<3x24xbf16>, t
 }
 
 // CHECK-LABEL: func @test_relu_gradient_f16(
-//       CHECK: library = #ingot.library_epilogue<relu bias = {{[0-9]}} auxiliary = {{[01]}} result = {{[01]}}>
+//       CHECK: library = #ingot.library_epilogue<relu bias = {{[0-9]}} result = {{[0-9]}}>
 //       CHECK: library = #ingot.library_epilogue<relu_grad auxiliary = {{[0-9]}} result = {{[01]}}>
 func.func @test_relu_gradient_f16() -> (tensor<3x24xf16>, tensor<3x24xf16>, tensor<3x24xf16>, tensor<3x24xf16>) attributes {ingot.tolerance = 2.0e-2 : f64} {
   %a = ingot.constant dense<[[0.5, -1.0, -0.5, -0.625], [0.75, -0.25, 0.625, 0.5], [0.375, 0.25, 0.75, -1.0]]> : tensor<3x4xf16>
@@ -166,7 +166,7 @@ func.func @test_relu_gradient_f16() -> (tensor<3x24xf16>, tensor<3x24xf16>, tens
 }
 
 // CHECK-LABEL: func @test_relu_gradient_summed_f32(
-//       CHECK: library = #ingot.library_epilogue<relu bias = {{[0-9]}} auxiliary = {{[01]}} result = {{[01]}}>
+//       CHECK: library = #ingot.library_epilogue<relu bias = {{[0-9]}} result = {{[0-9]}}>
 //       CHECK: library = #ingot.library_epilogue<relu_grad auxiliary = {{[0-9]}} result = {{[01]}} bias_grad = {{[01]}} of result>
 func.func @test_relu_gradient_summed_f32() -> (tensor<3x24xf32>, tensor<3x24xf32>, tensor<3x24xf32>, tensor<3x24xf32>, tensor<24xf32>, tensor<24xf32>) attributes {ingot.tolerance = 1.0e-5 : f64} {
   %a = ingot.constant dense<[[-0.625, 0.375, 0.125, -0.25], [-0.875, -0.375, -0.25, 0.75], [-1.0, -0.5, 0.5, -1.0]]> : tensor<3x4xf32>
@@ -193,7 +193,7 @@ func.func @test_relu_gradient_summed_f32() -> (tensor<3x24xf32>, tensor<3x24xf32
 
 // Rows of 128 bits are full: what fills others up is not compared.
 // CHECK-LABEL: func @test_relu_signs_f32(
-//       CHECK: library = #ingot.library_epilogue<relu bias = {{[0-9]}} auxiliary = {{[01]}} result = {{[01]}}>
+//       CHECK: library = #ingot.library_epilogue<relu bias = {{[0-9]}} result = {{[0-9]}}>
 //       CHECK: library = #ingot.library_epilogue<relu_grad auxiliary = {{[0-9]}} result = {{[01]}}>
 func.func @test_relu_signs_f32() -> (tensor<2x128xf32>, tensor<2x128xf32>, tensor<2x128xf32>, tensor<2x128xf32>, tensor<2x16xui8>, tensor<2x16xui8>) attributes {ingot.tolerance = 1.0e-5 : f64} {
   %a = ingot.constant dense<[[0.0, -0.625], [0.75, -0.375]]> : tensor<2x2xf32>
@@ -219,7 +219,7 @@ func.func @test_relu_signs_f32() -> (tensor<2x128xf32>, tensor<2x128xf32>, tenso
 
 // At 0 the derivative is 0.
 // CHECK-LABEL: func @test_relu_gradient_at_zero_f32(
-//       CHECK: library = #ingot.library_epilogue<relu auxiliary = {{[01]}} result = {{[01]}}>
+//       CHECK: library = #ingot.library_epilogue<relu result = {{[0-9]}}>
 //       CHECK: library = #ingot.library_epilogue<relu_grad auxiliary = {{[0-9]}} result = {{[01]}}>
 func.func @test_relu_gradient_at_zero_f32() -> (tensor<3x24xf32>, tensor<3x24xf32>, tensor<3x24xf32>, tensor<3x24xf32>) attributes {ingot.tolerance = 1.0e-5 : f64} {
   %a = ingot.constant dense<[[-0.875, -0.625, 0.0, 0.25], [0.0, 0.0, 0.0, 0.0], [0.125, 0.0, -1.0, 0.125]]> : tensor<3x4xf32>

@@ -149,14 +149,7 @@ bool Matcher::takeRelu() {
     if (!matchPattern(other, m_AnyZeroFloat()))
       continue;
     found.activation = Activation::Relu;
-    if (!takeResult(max))
-      return false;
-    for (Value signs : findSigns(found))
-      for (Operation *user : signs.getUsers())
-        if (auto bits = dyn_cast<PackBitsOp>(user);
-            bits && bits.getType().getShape().back() == countSignBytes(columns))
-          found.auxiliary = bits;
-    return true;
+    return takeResult(max);
   }
   return false;
 }
@@ -174,7 +167,8 @@ bool Matcher::takeReluGrad() {
       continue;
     Value bits = signs.getOperand();
     if (tensorType(bits).getShape().back() != countSignBytes(columns) ||
-        !isInMemory(bits))
+        // A kernel packs bits in order to store them.
+        (!isInMemory(bits) && !bits.getDefiningOp<PackBitsOp>()))
       return refuse("the bit mask for the gradient of relu is not in memory");
     found.activation = Activation::ReluGrad;
     found.auxiliary = bits;

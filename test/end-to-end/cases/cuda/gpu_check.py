@@ -15,7 +15,7 @@ import numpy as np
 from fakes import trainer
 from harness import ROOT, case, check
 
-SCRIPTS = ["check.py", "drawing.py", "timeline.py"]
+SCRIPTS = ["check.py", "drawing.py", "report.py", "timeline.py"]
 
 
 @case("cuda gpu-check takes along what its scripts import")
@@ -105,6 +105,11 @@ def timeline(ingot):
     check(ahead == 2, f"{figures}")
 
 
+def compared(entry):
+    """As in a plan, with losses that no trainer has."""
+    return {**entry, "flags": [], "losses": [1.0] * 5, "noise": [0.0] * 5}
+
+
 @case("cuda gpu-check reports what it finds and goes on where it ended")
 def gpu_check(ingot):
     mlp, program, env = trainer(ingot)
@@ -112,21 +117,16 @@ def gpu_check(ingot):
     for path in (*(ROOT / "test/gpu" / name for name in SCRIPTS), program, mlp.data):
         shutil.copy(path, folder)
     shutil.copytree(f"{program}.libs", folder / f"{program.name}.libs")
-    entry = {
-        "name": program.name,
-        "model": "gpt2:8x1024",
-        "precision": "fp32",
-        "data": mlp.data.name,
-        "losses": [1.0] * 4,
-    }
-    (folder / "plan.json").write_text(json.dumps({"commit": "x", "arch": "sm_90", "steps": 4, "trainers": [entry]}))
+    entry = {"name": program.name, "model": "gpt2:8x1024", "precision": "fp32", "data": mlp.data.name}
+    plan = {"commit": "x", "arch": "sm_90", "steps": 4, "trainers": [entry], "compared": [compared(entry)]}
+    (folder / "plan.json").write_text(json.dumps(plan))
     command = [sys.executable, folder / "check.py", "--only", "losses", "timeline", "--out", folder / "out"]
     first = ingot.run(command, env=env)
     # Fakes compute nothing, which is not the processor's loss.
     report = json.loads((folder / "out/report.json").read_text())["sections"]
     check(first.status == 1 and not report["losses"]["ok"], f"{report}")
     check(
-        any("from the processor's losses" in problem for problem in report["losses"]["problems"]), f"{report['losses']}"
+        any("from the processor's loss" in problem for problem in report["losses"]["problems"]), f"{report['losses']}"
     )
     check(report["timeline"]["figures"]["calls"] > 10, f"{report['timeline']}")
     check("FAILED" in (folder / "out/report.md").read_text(), "the report says nothing of a failure")
@@ -141,6 +141,7 @@ def prepare(ingot, *trainers):
     for name in SCRIPTS:
         shutil.copy(ROOT / "test/gpu" / name, folder)
     plan = {"commit": "x", "arch": "sm_90", "steps": 4, "trainers": list(trainers)}
+    plan["compared"] = [compared(entry) for entry in trainers]
     (folder / "plan.json").write_text(json.dumps(plan))
     return folder
 
@@ -148,11 +149,15 @@ def prepare(ingot, *trainers):
 @case("cuda gpu-check finds libraries in Python packages")
 def python_packages(ingot):
     mlp, program, env = trainer(ingot)
-    entry = {"name": program.name, "model": "mlp", "precision": "fp32", "data": mlp.data.name, "losses": [1.0] * 4}
-    folder = prepare(ingot, entry)
-    shutil.copy(program, folder)
+    folder = prepare(ingot, {"name": program.name, "model": "mlp", "precision": "fp32", "data": mlp.data.name})
     shutil.copy(mlp.data, folder)
-    shutil.copytree(f"{program}.libs", folder / f"{program.name}.libs")
+    # As the script that builds the folder shares and packs what is compiled.
+    programs = ingot.path("packed")
+    (programs / "libs").mkdir(parents=True)
+    shutil.copy(program, programs)
+    shutil.copytree(f"{program}.libs", programs / f"{program.name}.libs")
+    load_script("build").share_libraries(str(programs / program.name))
+    shutil.make_archive(str(folder / "programs"), "xztar", programs)
     site = ingot.path("site") / "nvidia/cu13"
     site.mkdir(parents=True)
     (site / "lib").symlink_to(env["LD_LIBRARY_PATH"])
@@ -160,11 +165,11 @@ def python_packages(ingot):
     ingot.run(command, env={"PYTHONPATH": str(site.parents[1])})
     report = json.loads((folder / "out/report.json").read_text())["sections"]["losses"]
     # The trainer ran, on fakes that compute nothing.
-    check(any("from the processor's losses" in problem for problem in report["problems"]), f"{report}")
+    check(any("from the processor's loss" in problem for problem in report["problems"]), f"{report}")
 
 
-def load_script():
-    specification = importlib.util.spec_from_file_location("gpu_check_script", ROOT / "test/gpu/check.py")
+def load_script(name="check"):
+    specification = importlib.util.spec_from_file_location("gpu_check_" + name, ROOT / f"test/gpu/{name}.py")
     sys.path.insert(0, str(ROOT / "test/gpu"))
     script = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(script)
@@ -205,10 +210,11 @@ def one_process(ingot):
     ingot.succeed([ingot.bin / "ingot-gpu-cases", *[ROOT / f"test/interpret/{n}.mlir" for n in names], "-o", cases])
     for path in list(cases.glob("*.o")):
         ingot.succeed(["ld.lld-22", "-shared", "-o", path.with_suffix(".so"), path])
-    shutil.make_archive(str(folder / "cases"), "xztar", folder / "made", "cases")
     starts = ingot.path("starts.txt")
-    (folder / "ingot-gpu-run").write_text(f'#!/bin/sh\necho started >> {starts}\nexec {ingot.bin}/ingot-gpu-run "$@"\n')
-    (folder / "ingot-gpu-run").chmod(0o755)
+    runner = folder / "made/ingot-gpu-run"
+    runner.write_text(f'#!/bin/sh\necho started >> {starts}\nexec {ingot.bin}/ingot-gpu-run "$@"\n')
+    runner.chmod(0o755)
+    shutil.make_archive(str(folder / "programs"), "xztar", folder / "made")
     command = [sys.executable, folder / "check.py", "--only", "kernels", "--out", folder / "out"]
     ingot.run(command, env=env)
     report = json.loads((folder / "out/report.json").read_text())["sections"]["kernels"]

@@ -139,11 +139,12 @@ private:
       return static_cast<T>(computeGelu(value));
     }
     if (has(relu)) {
-      bool isPositive = value > 0;
+      // The library sets the bit of 0 as well, as seen on an H100.
+      bool isSet = value >= 0;
       if (has(aux))
         bits[place / 8] = static_cast<uint8_t>(
-            (bits[place / 8] & ~(1 << place % 8)) | isPositive << place % 8);
-      return isPositive || value != value ? value : T(0);
+            (bits[place / 8] & ~(1 << place % 8)) | isSet << place % 8);
+      return value > 0 || value != value ? value : T(0);
     }
     return value;
   }
