@@ -158,10 +158,10 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
       "auto", oneOf(kMatmulKernels)};
   Setting<std::string> convFusion{
       *this, "conv-fusion",
-      "batch normalization around convolutions on a GPU in fp16: in the "
-      "library's convolutions where it has such ones (auto), or in kernels "
-      "(off)",
-      "auto", oneOf(kConvFusions)};
+      "batch normalization around convolutions on a GPU in fp16: in kernels "
+      "(off), or in the library's convolutions where it has such ones (auto), "
+      "whose last bits differ from run to run",
+      "off", oneOf(kConvFusions)};
 
   /// The module holds a module for each combination of sizes of dimensions, as
   /// the importer makes them.

@@ -56,7 +56,7 @@ static void clearUnseeing(AttentionOp op, Value allowed) {
 /// scores get a bias so low that their weight is 0. A fully masked row would
 /// then result in the mean of its values: its result is replaced by 0, and with
 /// it the cotangent that reaches it. Lengths of 0 become 1, since the kernel
-/// does not support them.
+/// does not support them. The bias has a row for each query.
 static void adaptTerms(AttentionOp op) {
   // The exponential of the difference to any other score is 0; and the rounding
   // error of the difference of two such scores is small (a power of 2 below
@@ -96,7 +96,9 @@ static void adaptTerms(AttentionOp op) {
       bias = a.constant(RankedTensorType::get(shape, f32), 0.0);
     }
     bias = a.select(allowed, bias, hidden);
-    op.getBiasMutable().assign(bias);
+    // cuDNN 9's gradient is wrong where all queries share a bias.
+    shape[2] = sizes.queries;
+    op.getBiasMutable().assign(broadcastTrailing(builder, loc, bias, shape));
     op.getMaskMutable().clear();
     if (lengths)
       require(allowed, emitWithinLengths(builder, loc, sizes, lengths));

@@ -76,8 +76,8 @@ def training(ingot):
     model = residual_net(ingot.path("residual.onnx"))
     for arch, device in (("sm_90", "h100"), ("sm_80", "a100")):
         flags = [*FLAGS, "--precision", "fp16", "--target", "cuda", "--arch", arch]
-        on_gpu = ingot.compile(model, *flags)
-        apart = ingot.compile(model, *flags, "--conv-fusion", "off")
+        on_gpu = ingot.compile(model, *flags, "--conv-fusion", "auto")
+        apart = ingot.compile(model, *flags)
         on_cpu = ingot.compile(model, *FLAGS, "--precision", "fp16")
         run = ["--data", DIGITS / "train.npz", "--steps", 8, "--seed", 1]
         expected = losses(ingot, [on_cpu, *run], on_gpu=False)
@@ -101,7 +101,8 @@ def training(ingot):
 def bf16(ingot):
     trainer(ingot)
     model = residual_net(ingot.path("residual.onnx"))
-    _, on_gpu = compare(ingot, model, DIGITS / "train.npz", *FLAGS, precision="bf16", steps=3, seeds=(0,))
+    flags = [*FLAGS, "--conv-fusion", "auto"]
+    _, on_gpu = compare(ingot, model, DIGITS / "train.npz", *flags, precision="bf16", steps=3, seeds=(0,))
     calls = ingot.path("calls.txt")
     losses(ingot, software(on_gpu, "--data", DIGITS / "train.npz", "--steps", 3), calls=calls)
     check(count_fused(calls)[0] == 0, f"{count_fused(calls)}")
@@ -111,7 +112,7 @@ def bf16(ingot):
 def refused(ingot):
     trainer(ingot)
     model = residual_net(ingot.path("residual.onnx"))
-    program = ingot.compile(model, *FLAGS, "--precision", "fp16", "--target", "cuda")
+    program = ingot.compile(model, *FLAGS, "--precision", "fp16", "--target", "cuda", "--conv-fusion", "auto")
     command = software(program, "--data", DIGITS / "train.npz", "--steps", 3, device="b200")
     result = ingot.run(command, env=environment(ingot, ingot.path("calls.txt")))
     check(result.status == 1 and "with its normalizations" in result.err, f"{result.status}: {result.err}")

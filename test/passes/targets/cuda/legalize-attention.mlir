@@ -15,6 +15,15 @@ func.func @mask(%q: tensor<2x8x2x16xbf16>, %m: tensor<2x1x8x8xi1>) -> tensor<2x8
   %r, %l = ingot.attention %q, %q, %q mask %m {scale = 0.25 : f64} : (tensor<2x8x2x16xbf16>, tensor<2x8x2x16xbf16>, tensor<2x8x2x16xbf16>, tensor<2x1x8x8xi1>) -> (tensor<2x8x2x16xbf16>, tensor<2x2x8xf32>)
   return %r : tensor<2x8x2x16xbf16>
 }
+// A mask that queries share becomes a bias of each query.
+// CHECK-LABEL: func @shared
+// CHECK:       %[[LOW:.*]] = ingot.select %{{.*}} : tensor<2x1x1x8xi1>, tensor<2x1x1x8xf32>
+// CHECK:       %[[BIAS:.*]] = ingot.broadcast %[[LOW]] {{.*}} -> tensor<2x1x8x8xf32>
+// CHECK:       ingot.attention %{{.*}}, %{{.*}}, %{{.*}} bias %[[BIAS]] {scale
+func.func @shared(%q: tensor<2x8x2x16xbf16>, %m: tensor<2x1x1x8xi1>) -> tensor<2x8x2x16xbf16> {
+  %r, %l = ingot.attention %q, %q, %q mask %m {scale = 0.25 : f64} : (tensor<2x8x2x16xbf16>, tensor<2x8x2x16xbf16>, tensor<2x8x2x16xbf16>, tensor<2x1x1x8xi1>) -> (tensor<2x8x2x16xbf16>, tensor<2x2x8xf32>)
+  return %r : tensor<2x8x2x16xbf16>
+}
 // Nothing is rewritten without a mask, bias, lengths or dropout.
 // CHECK-LABEL: func @plain
 // CHECK-NEXT:  %[[R:.*]], %{{.*}} = ingot.attention %{{.*}}, %{{.*}}, %{{.*}} {right = 0 : i64, scale = 2.500000e-01 : f64}
