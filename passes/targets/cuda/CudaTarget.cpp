@@ -455,6 +455,7 @@ void CudaTarget::addLegalization(OpPassManager &functions,
   case LegalizationPoint::Precision:
     // Before compute copies of biases are made.
     functions.addPass(createRoundEpilogues({options.keepFp32}));
+    functions.addPass(createWidenConvolutions());
     return;
   case LegalizationPoint::Kernels:
     if (options.fusesConvolutions)

@@ -171,6 +171,30 @@ def RoundEpilogues : Pass<"ingot-round-epilogues", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::ingot::IngotDialect"];
 }
 
+def WidenConvolutions : Pass<"ingot-widen-convolutions", "::mlir::func::FuncOp"> {
+  let summary = "computes gradients by filters in f32 where the library does not have them in 16 bits";
+  let description = [{
+    cuDNN 9 computes some gradients by the filters of convolutions wrong in 16 bits. `Target::getSupport` says which;
+    they become the gradient in f32 between casts, and a remark says why. Assumes that precisions are assigned.
+
+    Before:
+    ```mlir
+    %0 = ingot.conv_filter_grad %dy, %x {...} : (tensor<1x4x3x3x3xbf16>, ...) -> tensor<4x2x2x2x2xbf16>
+    ```
+    After:
+    ```mlir
+    %1 = ingot.cast %dy : tensor<1x4x3x3x3xbf16> -> tensor<1x4x3x3x3xf32>
+    %2 = ingot.cast %x : ...
+    %3 = ingot.conv_filter_grad %1, %2 {...} : (tensor<1x4x3x3x3xf32>, ...) -> tensor<4x2x2x2x2xf32>
+    %0 = ingot.cast %3 : tensor<4x2x2x2x2xf32> -> tensor<4x2x2x2x2xbf16>
+    ```
+  }];
+  let statistics = [
+    Statistic<"numWidened", "widened", "gradients that are computed in f32">,
+  ];
+  let dependentDialects = ["::ingot::IngotDialect"];
+}
+
 def FuseConvolutions : Pass<"ingot-fuse-convolutions", "::mlir::func::FuncOp"> {
   let summary = "makes statistics of a convolution's result, and the normalization of its input, parts of the call";
   let description = [{

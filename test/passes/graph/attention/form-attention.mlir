@@ -408,7 +408,8 @@ func.func @short(%q: tensor<2x4x3x8xf32>) -> tensor<2x4x3x8xf32> {
 // DEVICE-SAME:  (%[[X:[a-z0-9]+]]: tensor<2x512x4x16xf32>, %[[MASK:[a-z0-9]+]]: tensor<2x1x1x512xi1>)
 // DEVICE:       %[[ZERO:.+]] = ingot.constant dense<0.000000e+00>
 // DEVICE:       %[[HIDDEN:.+]] = ingot.constant dense<0xCB800000>
-// DEVICE:       %[[BIAS:.+]] = ingot.select %[[MASK]], %[[ZERO]], %[[HIDDEN]] : tensor<2x1x1x512xi1>
+// DEVICE:       %[[SHARED:.+]] = ingot.select %[[MASK]], %[[ZERO]], %[[HIDDEN]] : tensor<2x1x1x512xi1>
+// DEVICE:       %[[BIAS:.+]] = ingot.broadcast %[[SHARED]] {{.*}} -> tensor<2x1x512x512xf32>
 // DEVICE:       %[[SEES:.+]] = ingot.reshape {{.*}} -> tensor<2x512x1x1xi1>
 // DEVICE:       %[[R:.+]], %{{.+}} = ingot.attention %[[X]], %[[X]], %[[X]] bias %[[BIAS]] {right = 0
 // DEVICE:       %[[ALL:.+]] = ingot.broadcast %[[SEES]]
