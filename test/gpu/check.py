@@ -269,6 +269,8 @@ def measure(check, trainer, modes, steps, timeout, rounds=2):
     if trainer["precision"] == "fp8":
         # PyTorch has no such mode of its own.
         modes = []
+    if check.options.quick:
+        modes, rounds = [mode for mode in modes if mode != "max-autotune"], 1
     plan = check.inspect(trainer)
     peers = {mode: [] for mode in modes}
     for _ in range(rounds):
@@ -550,6 +552,7 @@ def main():
         "--only", nargs="*", default=list(SECTIONS), choices=list(SECTIONS), metavar="SECTION", help=" ".join(SECTIONS)
     )
     parser.add_argument("--again", action="store_true", help="also what is finished")
+    parser.add_argument("--quick", action="store_true", help="beside PyTorch one round, without max-autotune")
     parser.add_argument("--limit", type=float, default=480, help="seconds in all")
     check = Check(parser.parse_args())
     os.makedirs(check.options.out, exist_ok=True)
@@ -562,6 +565,7 @@ def main():
     ran = 0
     for name in ORDER:
         title, seconds, function = SECTIONS[name]
+        least = seconds / 2 if check.options.quick else seconds
         is_done = name in results and "skipped" not in results[name]
         if name not in check.options.only or (is_done and not check.options.again):
             continue
@@ -569,7 +573,7 @@ def main():
         print(f"{name}: {title}", flush=True)
         try:
             # Half a section says little; the next run has time for it.
-            if check.deadline - start < seconds and ran:
+            if check.deadline - start < least and ran:
                 raise Skip("out of time: run check.py again")
             ran += 1
             check.section_deadline = min(check.deadline, start + seconds)
