@@ -17,14 +17,13 @@
 using namespace mlir;
 using namespace ingot;
 
-/// What the target has to change at a point of the pipeline. Nothing at -O0,
-/// where all is done as ops say it.
+/// What the target has to change at a point of the pipeline.
 static void addLegalization(OpPassManager &manager,
                             const PipelineOptions &options,
                             const Target &target, LegalizationPoint point) {
-  if (options.level > 0)
-    target.addLegalization(manager.nest<func::FuncOp>(), point,
-                           {options.keepFp32, options.convFusion != "off"});
+  target.addLegalization(manager.nest<func::FuncOp>(), point,
+                         {options.keepFp32, options.convFusion != "off",
+                          /*optimizes=*/options.level > 0});
 }
 
 void ingot::buildTargetPipeline(OpPassManager &manager,

@@ -6,7 +6,6 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/precision/Passes.h"
-#include "passes/targets/Passes.h"
 #include "passes/targets/cuda/Passes.h"
 #include "test/random-graphs/RandomGraph.h"
 
@@ -22,8 +21,6 @@ static llvm::Expected<bool> assignPrecision(ModuleOp module,
   passes.addNestedPass<func::FuncOp>(
       createAssignPrecision({precision, "", ""}));
   passes.addNestedPass<func::FuncOp>(createRoundEpilogues());
-  passes.addPass(createAttachTarget({"cuda"}));
-  passes.addNestedPass<func::FuncOp>(createWidenConvolutions());
   if (failed(passes.run(module)))
     return llvm::createStringError("no precision could be assigned");
   return hasHalves(module);

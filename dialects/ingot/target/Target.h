@@ -114,6 +114,9 @@ struct LegalizationOptions {
   std::string keepFp32;
   /// Whether normalizations may become parts of convolutions of the library.
   bool fusesConvolutions = true;
+  /// Whether more is changed than what the target has no form for: not at -O0,
+  /// where all is done as ops say it.
+  bool optimizes = true;
 };
 
 /// Machine code of kernels for a device with a module format of its own; empty

@@ -171,26 +171,27 @@ def RoundEpilogues : Pass<"ingot-round-epilogues", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::ingot::IngotDialect"];
 }
 
-def WidenConvolutions : Pass<"ingot-widen-convolutions", "::mlir::func::FuncOp"> {
-  let summary = "computes gradients by filters in f32 where the library does not have them in 16 bits";
+def PadConvolutions : Pass<"ingot-pad-convolutions", "::mlir::func::FuncOp"> {
+  let summary = "pads inputs explicitly where the library's gradient by the filter is wrong";
   let description = [{
-    cuDNN 9 computes some gradients by the filters of convolutions wrong in 16 bits. `Target::getSupport` says which;
-    they become the gradient in f32 between casts, and a remark says why. Assumes that precisions are assigned.
+    cuDNN 9 computes some gradients by the filters of convolutions in groups wrong where the padding after the input is
+    not that before it. `Target::getSupport` says which; their input is padded by an op until both sides are equal, and
+    a remark says why.
 
     Before:
     ```mlir
-    %0 = ingot.conv_filter_grad %dy, %x {...} : (tensor<1x4x3x3x3xbf16>, ...) -> tensor<4x2x2x2x2xbf16>
+    %0 = ingot.conv_filter_grad %dy, %x {groups = 2 : i64, pad_high = array<i64: 1, 1>, pad_low = array<i64: 0, 1>, ...}
+      : (tensor<1x4x3x3xf32>, tensor<1x4x3x2xf32>) -> tensor<4x2x2x2xf32>
     ```
     After:
     ```mlir
-    %1 = ingot.cast %dy : tensor<1x4x3x3x3xbf16> -> tensor<1x4x3x3x3xf32>
-    %2 = ingot.cast %x : ...
-    %3 = ingot.conv_filter_grad %1, %2 {...} : (tensor<1x4x3x3x3xf32>, ...) -> tensor<4x2x2x2x2xf32>
-    %0 = ingot.cast %3 : tensor<4x2x2x2x2xf32> -> tensor<4x2x2x2x2xbf16>
+    %1 = ingot.pad %x low = [0, 0, 0, 0] high = [0, 0, 1, 0] interior = [0, 0, 0, 0] value = 0.0 : ...
+    %0 = ingot.conv_filter_grad %dy, %1 {groups = 2 : i64, pad_high = array<i64: 0, 1>, pad_low = array<i64: 0, 1>, ...}
+      : (tensor<1x4x3x3xf32>, tensor<1x4x4x2xf32>) -> tensor<4x2x2x2xf32>
     ```
   }];
   let statistics = [
-    Statistic<"numWidened", "widened", "gradients that are computed in f32">,
+    Statistic<"numPadded", "padded", "gradients whose input is padded">,
   ];
   let dependentDialects = ["::ingot::IngotDialect"];
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// WidenConvolutions: computes gradients by filters in f32 where the library
-// does not have them in 16 bits.
+// PadConvolutions: pads inputs explicitly where the library's gradient by the
+// filter is wrong.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,7 +13,7 @@
 #include "passes/targets/cuda/Passes.h"
 
 namespace ingot {
-#define GEN_PASS_DEF_WIDENCONVOLUTIONS
+#define GEN_PASS_DEF_PADCONVOLUTIONS
 #include "passes/targets/cuda/Passes.h.inc"
 } // namespace ingot
 
@@ -22,13 +22,12 @@ using namespace ingot;
 
 namespace {
 
-struct WidenConvolutions
-    : ingot::impl::WidenConvolutionsBase<WidenConvolutions> {
+struct PadConvolutions : ingot::impl::PadConvolutionsBase<PadConvolutions> {
   void runOnOperation() override {
     std::unique_ptr<const Target> target = Target::of(getOperation());
     SmallVector<ConvFilterGradOp> gradients;
     getOperation().walk([&](ConvFilterGradOp op) {
-      if (op.getType().getElementTypeBitWidth() == 16)
+      if (op.getPadLow() != op.getPadHigh())
         gradients.push_back(op);
     });
     for (ConvFilterGradOp op : gradients) {
@@ -36,28 +35,32 @@ struct WidenConvolutions
           target->getSupport(cast<LibraryCall>(op.getOperation()));
       if (support)
         continue;
-      widen(op);
-      ++numWidened;
-      remark::missed(op.getLoc(), remarkOptions(getArgument(), "Precision"))
+      pad(op);
+      ++numPadded;
+      remark::missed(op.getLoc(), remarkOptions(getArgument(), "Padding"))
           << remark::metric("op", op->getName().getStringRef())
           << remark::reason("{0}", support.reason);
     }
   }
 
 private:
-  static void widen(ConvFilterGradOp op) {
+  /// Leaves to the gradient what padding both sides have in common.
+  static void pad(ConvFilterGradOp op) {
     OpBuilder builder(op);
-    Type f32 = builder.getF32Type();
-    RankedTensorType narrow = op.getType();
-    Operation *wide = builder.clone(*op);
-    builder.setInsertionPoint(wide);
-    for (OpOperand &operand : wide->getOpOperands())
-      operand.set(castTo(builder, op.getLoc(), operand.get(), f32));
-    wide->getResult(0).setType(narrow.clone(f32));
-    builder.setInsertionPointAfter(wide);
-    op.replaceAllUsesWith(castTo(builder, op.getLoc(), wide->getResult(0),
-                                 narrow.getElementType()));
-    op.erase();
+    int64_t rank = tensorType(op.getInput()).getRank();
+    int64_t first = op.getChannelsLast() ? 1 : 2;
+    SmallVector<int64_t> low(rank, 0), high(rank, 0), none(rank, 0), common;
+    for (auto [i, before, after] :
+         llvm::enumerate(op.getPadLow(), op.getPadHigh())) {
+      common.push_back(std::min(before, after));
+      low[first + i] = before - common.back();
+      high[first + i] = after - common.back();
+    }
+    op.getInputMutable().assign(PadOp::create(builder, op.getLoc(),
+                                              op.getInput(), low, high, none,
+                                              llvm::APFloat(0.0)));
+    op.setPadLow(common);
+    op.setPadHigh(common);
   }
 };
 
