@@ -37,6 +37,10 @@ struct GemmBlocking {
   int64_t step;
   /// Bytes of one packed element.
   int64_t elementBytes;
+  /// Panels are packed between tiles, in parts whose inner extents are
+  /// multiples of this; 0 if they are packed at once: because they have to be,
+  /// or because units are so slow that packing is a small part of the time.
+  int64_t packStep;
 
   /// Bytes of a packed line, a row of a or a column of b, of `size` elements.
   constexpr int64_t getLineBytes(int64_t size) const {
@@ -71,6 +75,7 @@ inline constexpr GemmBlocking kVectorBlocking = {
     .columns = 480,
     .step = 1,
     .elementBytes = 4,
+    .packStep = 16,
 };
 
 /// The same for operands in bf16 on CPUs that multiply pairs of them.
@@ -81,6 +86,7 @@ inline constexpr GemmBlocking kDotBlocking = {
     .columns = 480,
     .step = 2,
     .elementBytes = 2,
+    .packStep = 32,
 };
 
 /// The blocking for vector units with AVX2 (`lanes` is 8), whose 16 registers
@@ -94,6 +100,7 @@ constexpr GemmBlocking getNarrowBlocking(int64_t lanes) {
       .columns = 480,
       .step = 1,
       .elementBytes = 4,
+      .packStep = 0,
   };
 }
 
@@ -108,6 +115,7 @@ constexpr GemmBlocking getStrassenBlocking(const GemmBlocking &blocking) {
       .columns = 448,
       .step = 2,
       .elementBytes = 7,
+      .packStep = 0,
   };
 }
 
@@ -128,6 +136,7 @@ constexpr GemmBlocking getTileBlocking(int32_t type) {
       .columns = 480,
       .step = 32,
       .elementBytes = 2 * parts,
+      .packStep = 0,
   };
 }
 

@@ -141,7 +141,8 @@ struct TileUnits {
     const char *first = b + offset(kernels.tileColumns, range.begin);
     for (int64_t w = 0; w < width; w += kernels.tileColumns)
       kernels.multiplyTile(range.end - range.begin, a, first + offset(w, depth),
-                           c + w, ldc, rows, kernels.tileColumns, adds);
+                           c + w, ldc, rows, kernels.tileColumns, adds,
+                           /*fetches=*/{});
   }
 };
 

@@ -2,26 +2,91 @@
 
 #include "runtime/cpu/gemm/BlockedGemm.h"
 
+#include <algorithm>
+
 using namespace ingot::runtime;
 using namespace ingot::runtime::gemm;
 using namespace ingot::abi;
 
-Prefetch BlockedGemm::getPanel(int64_t row, int64_t start,
-                               int64_t calls) const {
-  int64_t size = std::min(inner, g.k - start);
-  int64_t rows = std::min(kernels.tileRows, g.m - row);
-  int64_t bytes = getElementBytes(g.a.type);
-  if (rows <= 0)
-    return {};
-  const void *data = (g.a + row * g.aRow + start * g.aInner).data;
-  return g.aInner == 1
-             ? Prefetch(data, rows, size * bytes, g.aRow * bytes, calls)
-             : Prefetch(data, size, rows * bytes, g.aInner * bytes, calls);
+//===----------------------------------------------------------------------===//
+// Packing between tiles
+//===----------------------------------------------------------------------===//
+
+PanelPacker::PanelPacker(const Kernels &kernels, const Panel &panel, char *to,
+                         int64_t calls)
+    : kernels(&kernels), panel(panel), to(to) {
+  if (kernels.packStep == 0) {
+    Fetches f = getFetches(0, panel.size);
+    all = Prefetch(f.first, f.rows, f.last + 1, f.stride, calls);
+    return;
+  }
+  part = alignTo(divideCeil(panel.size, calls), kernels.packStep);
+  // Parts of a are not worth the calls where the processor foresees what is
+  // read, or where what is read stays in the L1 cache.
+  constexpr int64_t lineBytes = 64;
+  packsParts = !panel.isOfA || (panel.innerStride != 1 &&
+                                2 * lineBytes * panel.size > kL1Bytes);
 }
+
+/// What is read of `size` elements of the inner dimension, from `first` on.
+Fetches PanelPacker::getFetches(int64_t first, int64_t size) const {
+  int64_t bytes = getElementBytes(panel.from.type);
+  const void *data = (panel.from + first * panel.innerStride).data;
+  bool isInner = panel.innerStride == 1;
+  return {static_cast<const char *>(data), isInner ? panel.lines : size,
+          (isInner ? panel.lineStride : panel.innerStride) * bytes,
+          (isInner ? size : panel.lines) * bytes - 1};
+}
+
+void PanelPacker::packUntil(int64_t end) {
+  if (packed == end)
+    return;
+  Elements from = panel.from + packed * panel.innerStride;
+  int64_t width = panel.isOfA ? kernels->tileRows : kernels->tileColumns;
+  char *at = to + packed * width * kernels->elementBytes;
+  if (panel.isOfA)
+    kernels->packA(from, panel.lineStride, panel.innerStride, panel.lines,
+                   end - packed, at);
+  else
+    kernels->packB(from, panel.innerStride, panel.lineStride, end - packed,
+                   panel.lines, at);
+  packed = end;
+}
+
+void PanelPacker::advancePart() {
+  if (packsParts)
+    packUntil(fetched);
+  int64_t first = fetched;
+  fetched = std::min(fetched + part, panel.size);
+  fetches = first == fetched ? Fetches() : getFetches(first, fetched - first);
+}
+
+bool PanelPacker::finish() {
+  if (!kernels)
+    return false;
+  packUntil(panel.size);
+  *this = {};
+  return true;
+}
+
+PanelPacker BlockedGemm::getPacker(int64_t row, int64_t start, char *a,
+                                   int64_t calls) const {
+  return {kernels,
+          {/*isOfA=*/true, g.a + row * g.aRow + start * g.aInner, g.aRow,
+           g.aInner, std::min(kernels.tileRows, g.m - row),
+           std::min(inner, g.k - start)},
+          a,
+          calls};
+}
+
+//===----------------------------------------------------------------------===//
+// Multiplication
+//===----------------------------------------------------------------------===//
 
 void BlockedGemm::multiply(int64_t batch, int64_t row, int64_t column,
                            int64_t count, int64_t start, const char *a,
-                           const char *b, float *sums, Prefetch next) const {
+                           const char *b, float *sums,
+                           PanelPacker &next) const {
   int64_t size = std::min(inner, g.k - start);
   int64_t rows = std::min(kernels.tileRows, g.m - row);
   float *c = rounds() ? sums : g.c + batch * g.cBatch + row * g.cRow + column;
@@ -39,11 +104,11 @@ void BlockedGemm::multiply(int64_t batch, int64_t row, int64_t column,
     const char *partA = a + kernels.getLineBytes(k) * kernels.tileRows;
     const char *partB = b + kernels.getLineBytes(k) * kernels.tileColumns;
     for (int64_t j = 0; j < count; j += kernels.tileColumns) {
-      next.prefetchForRead();
+      const Fetches &fetches = next.advance();
       output.prefetchForWrite();
       kernels.multiplyTile(part, partA, partB + j * lineBytes, c + j, cRow,
                            rows, std::min(kernels.tileColumns, count - j),
-                           start + k != 0);
+                           start + k != 0, fetches);
     }
   }
   if (start + size != g.k)

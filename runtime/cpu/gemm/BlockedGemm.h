@@ -13,6 +13,7 @@
 #include "runtime/cpu/gemm/kernels/GemmKernels.h"
 
 #include <algorithm>
+#include <cstdint>
 
 namespace ingot::runtime::gemm {
 
@@ -21,12 +22,16 @@ namespace ingot::runtime::gemm {
 class Prefetch {
 public:
   Prefetch() = default;
-  /// Prefetches `rows` of `rowBytes`, all of them within `calls` calls.
+  /// Prefetches `rows` of `rowBytes`, all of them within `calls` calls. Rows
+  /// begin anywhere in a cache line, as the first one does.
   Prefetch(const void *data, int64_t rows, int64_t rowBytes, int64_t stride,
            int64_t calls)
-      : row(static_cast<const char *>(data)), rows(rows),
-        lines(abi::divideCeil(rowBytes, kLineBytes)), stride(stride),
-        each(abi::divideCeil(rows * lines, calls)) {}
+      : rows(rows), stride(stride) {
+    int64_t skipped = reinterpret_cast<intptr_t>(data) % kLineBytes;
+    row = static_cast<const char *>(data) - skipped;
+    lines = abi::divideCeil(skipped + rowBytes, kLineBytes);
+    each = abi::divideCeil(rows * lines, calls);
+  }
 
   void prefetchForRead() {
     advance([](const char *at) { __builtin_prefetch(at, 0, 2); });
@@ -51,6 +56,52 @@ private:
 
   const char *row = nullptr;
   int64_t rows = 0, lines = 0, stride = 0, each = 0, line = 0;
+};
+
+/// Packs a panel of an operand between the tiles that are multiplied before it
+/// is needed, so that memory and arithmetic units are busy at once. A part is
+/// prefetched during one tile and packed before the next one: what all tiles of
+/// a panel prefetch would not stay in the cache, where columns are far apart.
+/// Kernels whose panels have no parts have all of it prefetched.
+class PanelPacker {
+public:
+  /// The panel to be packed, of a or of b: `lines` x `size` elements.
+  struct Panel {
+    bool isOfA;
+    Elements from;
+    int64_t lineStride, innerStride, lines, size;
+  };
+
+  PanelPacker() = default;
+  /// Packs a panel to `to`. All but the last part of it is packed within
+  /// `calls` calls.
+  PanelPacker(const Kernels &kernels, const Panel &panel, char *to,
+              int64_t calls);
+
+  /// Packs a part, and returns what the next tile prefetches of the next part.
+  const Fetches &advance() {
+    if (part != 0)
+      advancePart();
+    else
+      all.prefetchForRead();
+    return fetches;
+  }
+  /// Packs what is left. Returns whether there was a panel.
+  bool finish();
+
+private:
+  Fetches getFetches(int64_t first, int64_t size) const;
+  void packUntil(int64_t end);
+  void advancePart();
+
+  const Kernels *kernels = nullptr;
+  Panel panel = {};
+  char *to = nullptr;
+  /// For kernels whose panels have no parts.
+  Prefetch all;
+  Fetches fetches;
+  bool packsParts = false;
+  int64_t part = 0, packed = 0, fetched = 0;
 };
 
 /// The blocking of a GEMM, and what its schedules share.
@@ -85,15 +136,16 @@ struct BlockedGemm {
                   g.aRow, g.aInner, std::min(kernels.tileRows, g.m - row),
                   std::min(inner, g.k - start), a);
   }
-  /// The prefetch of what packPanel will read, within `calls` calls.
-  Prefetch getPanel(int64_t row, int64_t start, int64_t calls) const;
+  /// Packs what packPanel would, within `calls` calls.
+  PanelPacker getPacker(int64_t row, int64_t start, char *a,
+                        int64_t calls) const;
 
   /// Multiplies a packed panel by `count` columns of a packed block, for
   /// elements from `start` on of the inner dimension; rounds complete sums and
-  /// applies the epilogue to them.
+  /// applies the epilogue to them. `next` advances before every tile.
   void multiply(int64_t batch, int64_t row, int64_t column, int64_t count,
                 int64_t start, const char *a, const char *b, float *sums,
-                Prefetch next) const;
+                PanelPacker &next) const;
 
   const Gemm &g;
   const Kernels &kernels;

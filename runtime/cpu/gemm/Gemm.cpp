@@ -135,14 +135,15 @@ void Panels::runShare(int64_t begin, int64_t end, int64_t column, int64_t start,
   int64_t count = std::min(columns, g.n - column);
   bool packs = !keepsPanels || column == 0;
   int64_t calls = countCalls(std::min(inner, g.k - start), count);
+  int64_t step = keepsPanels ? getPanelBytes() : 0;
+  PanelPacker next;
   for (int64_t i = begin; i < end; ++i) {
     int64_t row = i * kernels.tileRows;
-    char *panel = a + (keepsPanels ? (i - begin) * getPanelBytes() : 0);
-    if (packs)
+    char *panel = a + (i - begin) * step;
+    if (packs && !next.finish())
       packPanel(/*batch=*/0, row, start, panel);
-    Prefetch next;
     if (packs && i + 1 < end)
-      next = getPanel(row + kernels.tileRows, start, calls);
+      next = getPacker(row + kernels.tileRows, start, panel + step, calls);
     multiply(/*batch=*/0, row, column, count, start, panel, b, sums, next);
   }
 }
@@ -244,9 +245,10 @@ void Blocks::runTask(int64_t task, int64_t batch, int64_t start, const char *a,
                 g.bInner, g.bColumn, size, count, b);
   auto *sums = reinterpret_cast<float *>(b + getBlockBytes());
   int64_t last = std::min(first + rows, g.m);
+  PanelPacker nothing;
   for (int64_t row = first; row < last; row += kernels.tileRows)
     multiply(batch, row, column, count, start,
-             a + row * kernels.getLineBytes(size), b, sums, {});
+             a + row * kernels.getLineBytes(size), b, sums, nothing);
 }
 
 void Blocks::run(char *scratch) const {

@@ -16,7 +16,7 @@ struct RegionGemm::Task {
   int64_t firstPanel, lastPanel;
   int64_t firstColumn, lastColumn;
   int64_t start, end;
-  /// The number of the group.
+  /// The number of what is kept for it.
   int64_t group;
 
   bool isEmpty() const {
@@ -48,6 +48,14 @@ RegionGemm::Task RegionGemm::getTask(int64_t number, int64_t start) const {
   int64_t width = r.regionTiles * kernels.tileColumns;
   int64_t first = columnRegion * width;
   int64_t last = std::min(first + width, g.n);
+  int64_t end = std::min(start + r.depth, g.k);
+  if (r.keepsRows) {
+    int64_t taskColumns = r.taskTiles * kernels.tileColumns;
+    first += part * taskColumns;
+    return {
+        firstPanel, lastPanel, first,    std::min(first + taskColumns, last),
+        start,      end,       rowRegion};
+  }
   firstPanel += part * r.taskPanels;
   first += group * r.blocks * columns;
   return {firstPanel,
@@ -55,9 +63,13 @@ RegionGemm::Task RegionGemm::getTask(int64_t number, int64_t start) const {
           first,
           std::min(first + r.blocks * columns, last),
           start,
-          std::min(start + r.depth, g.k),
+          end,
           columnRegion * r.groups + group};
 }
+
+//===----------------------------------------------------------------------===//
+// Blocks of b are kept
+//===----------------------------------------------------------------------===//
 
 void RegionGemm::packGroup(const Task &task, char *b) const {
   for (int64_t column = task.firstColumn; column < task.lastColumn;
@@ -70,8 +82,21 @@ void RegionGemm::packGroup(const Task &task, char *b) const {
     }
 }
 
+char *RegionGemm::getPanel(const Task &task, int64_t panel, int64_t at,
+                           char *panels) const {
+  const GemmRegions &r = regions;
+  int64_t step = (at - task.start) / inner;
+  panel -= task.firstPanel;
+  int64_t kept = r.countKeptSteps();
+  int64_t number = panel * kept + (r.completes ? step : 0);
+  if (r.blocks == 1)
+    number %= r.countBuffers();
+  return panels + number * r.getPanelBytes();
+}
+
 void RegionGemm::multiplyPanel(const Task &task, int64_t panel, int64_t block,
-                               int64_t at, char *memory) const {
+                               int64_t at, char *memory,
+                               PanelPacker &next) const {
   const GemmRegions &r = regions;
   int64_t column = task.firstColumn + block * columns;
   int64_t count = std::min(columns, task.lastColumn - column);
@@ -79,47 +104,133 @@ void RegionGemm::multiplyPanel(const Task &task, int64_t panel, int64_t block,
   const char *b =
       memory +
       (block * r.countSteps(task.end - task.start) + step) * r.getBlockBytes();
-  char *a = memory + r.getGroupBytes();
-  auto *sums = reinterpret_cast<float *>(a + r.getTaskBytes());
-  if (r.blocks > 1)
-    a += ((panel - task.firstPanel) * r.countKeptSteps() +
-          (r.completes ? step : 0)) *
-         r.getPanelBytes();
-  Prefetch next;
+  char *panels = memory + r.getKeptBytes();
+  auto *sums = reinterpret_cast<float *>(panels + r.getTaskBytes());
+  char *a = getPanel(task, panel, at, panels);
   if (block == 0) {
-    packPanel(/*batch=*/0, row, at, a);
-    int64_t calls = countCalls(std::min(inner, g.k - at), count);
-    if (r.completes && at + inner < task.end)
-      next = getPanel(row, at + inner, calls);
-    else if (panel + 1 < task.lastPanel)
-      next = getPanel(row + kernels.tileRows, r.completes ? task.start : at,
-                      calls);
+    if (!next.finish())
+      packPanel(/*batch=*/0, row, at, a);
+    bool isLastStep = !r.completes || at + inner >= task.end;
+    int64_t nextPanel = panel + isLastStep;
+    int64_t nextAt = !isLastStep ? at + inner : r.completes ? task.start : at;
+    if (nextPanel < task.lastPanel)
+      next = getPacker(nextPanel * kernels.tileRows, nextAt,
+                       getPanel(task, nextPanel, nextAt, panels),
+                       countCalls(std::min(inner, g.k - at), count));
   }
   multiply(/*batch=*/0, row, column, count, at, a, b, sums, next);
 }
 
-void RegionGemm::runTask(const Task &task, char *memory) const {
+void RegionGemm::runRows(const Task &task, char *memory) const {
   int64_t blocks = divideCeil(task.lastColumn - task.firstColumn, columns);
+  PanelPacker next;
   if (regions.completes) {
     for (int64_t block = 0; block < blocks; ++block)
       for (int64_t panel = task.firstPanel; panel < task.lastPanel; ++panel)
         for (int64_t at = task.start; at < task.end; at += inner)
-          multiplyPanel(task, panel, block, at, memory);
+          multiplyPanel(task, panel, block, at, memory, next);
     return;
   }
   for (int64_t at = task.start; at < task.end; at += inner)
     for (int64_t block = 0; block < blocks; ++block)
       for (int64_t panel = task.firstPanel; panel < task.lastPanel; ++panel)
-        multiplyPanel(task, panel, block, at, memory);
+        multiplyPanel(task, panel, block, at, memory, next);
 }
+
+//===----------------------------------------------------------------------===//
+// Rows are kept
+//===----------------------------------------------------------------------===//
+
+void RegionGemm::packRows(const Task &task, char *a) const {
+  int64_t row = task.firstPanel * kernels.tileRows;
+  int64_t rows = std::min(task.lastPanel * kernels.tileRows, g.m) - row;
+  for (int64_t at = task.start; at < task.end; at += inner) {
+    kernels.packA(g.a + row * g.aRow + at * g.aInner, g.aRow, g.aInner, rows,
+                  std::min(inner, task.end - at), a);
+    a += regions.regionPanels * regions.getPanelBytes();
+  }
+}
+
+PanelPacker RegionGemm::getTilePacker(int64_t column, int64_t last, int64_t at,
+                                      int64_t calls, char *b) const {
+  return {kernels,
+          {/*isOfA=*/false, g.b + at * g.bInner + column * g.bColumn, g.bColumn,
+           g.bInner, std::min(kernels.tileColumns, last - column),
+           std::min(inner, g.k - at)},
+          b,
+          calls};
+}
+
+void RegionGemm::runEpilogue(const Task &task, int64_t first,
+                             int64_t last) const {
+  if (!g.epilogue || task.end < g.k)
+    return;
+  for (int64_t panel = task.firstPanel; panel < task.lastPanel; ++panel) {
+    int64_t row = panel * kernels.tileRows;
+    g.epilogue(g.buffers, g.firstRow + row,
+               g.firstRow + std::min(row + kernels.tileRows, g.m), first, last);
+  }
+}
+
+void RegionGemm::runColumns(const Task &task, char *memory) const {
+  const GemmRegions &r = regions;
+  // Tiles whose sums are in the cache when the epilogue is applied to them.
+  constexpr int64_t epilogueTiles = 4;
+  char *tiles = memory + r.getKeptBytes();
+  int64_t width = kernels.tileColumns, number = 0, complete = task.firstColumn;
+  int64_t calls = task.lastPanel - task.firstPanel;
+  PanelPacker next;
+  for (int64_t column = task.firstColumn; column < task.lastColumn;
+       column += width) {
+    int64_t count = std::min(width, task.lastColumn - column);
+    const char *a = memory;
+    for (int64_t at = task.start; at < task.end; at += inner, ++number) {
+      int64_t size = std::min(inner, task.end - at);
+      int64_t panelBytes = kernels.tileRows * kernels.getLineBytes(size);
+      char *b = tiles + number % r.countBuffers() * r.getTileBytes();
+      if (!next.finish())
+        getTilePacker(column, task.lastColumn, at, 1, b).finish();
+      bool isLastStep = at + inner >= task.end;
+      int64_t nextColumn = isLastStep ? column + width : column;
+      if (nextColumn < task.lastColumn)
+        next = getTilePacker(
+            nextColumn, task.lastColumn, isLastStep ? task.start : at + inner,
+            calls, tiles + (number + 1) % r.countBuffers() * r.getTileBytes());
+      for (int64_t panel = task.firstPanel; panel < task.lastPanel; ++panel) {
+        int64_t row = panel * kernels.tileRows;
+        float *c = g.c + row * g.cRow + column;
+        Fetches fetches = next.advance();
+        fetches.tile = panel + 1 < task.lastPanel
+                           ? c + kernels.tileRows * g.cRow
+                           : g.c + task.firstPanel * kernels.tileRows * g.cRow +
+                                 (isLastStep ? nextColumn : column);
+        kernels.multiplyTile(size, a + (panel - task.firstPanel) * panelBytes,
+                             b, c, g.cRow,
+                             std::min(kernels.tileRows, g.m - row), count,
+                             /*adds=*/at != 0, fetches);
+      }
+      a += r.regionPanels * r.getPanelBytes();
+    }
+    int64_t end = column + count;
+    if (end - complete < epilogueTiles * width && end < task.lastColumn)
+      continue;
+    runEpilogue(task, complete, end);
+    complete = end;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// All tasks
+//===----------------------------------------------------------------------===//
 
 void RegionGemm::run(char *scratch) const {
   const GemmRegions &r = regions;
   int64_t perRegion = r.groups * r.groupTasks;
+  int64_t tasks = r.rowRegions * r.columnRegions * perRegion;
   for (int64_t start = 0; start < g.k; start += r.depth) {
     std::vector<int64_t> packed(static_cast<size_t>(getThreadCount()), -1);
-    parallelTasks(r.rowRegions * r.columnRegions * perRegion, /*grain=*/1,
-                  perRegion, [&](int64_t thread, int64_t begin, int64_t end) {
+    parallelTasks(tasks, /*grain=*/1, /*perThread=*/tasks,
+                  [&](int64_t thread, int64_t begin, int64_t end) {
                     char *memory = scratch + thread * r.getThreadBytes();
                     int64_t &group = packed[static_cast<size_t>(thread)];
                     kernels.begin();
@@ -128,9 +239,13 @@ void RegionGemm::run(char *scratch) const {
                       if (task.isEmpty())
                         continue;
                       if (group != task.group)
-                        packGroup(task, memory);
+                        r.keepsRows ? packRows(task, memory)
+                                    : packGroup(task, memory);
                       group = task.group;
-                      runTask(task, memory);
+                      if (r.keepsRows)
+                        runColumns(task, memory);
+                      else
+                        runRows(task, memory);
                     }
                     kernels.end();
                   });

@@ -32,12 +32,25 @@ private:
   struct Task;
 
   Task getTask(int64_t number, int64_t start) const;
+
   void packGroup(const Task &task, char *b) const;
+  /// The memory of a packed panel of rows, of those of a task.
+  char *getPanel(const Task &task, int64_t panel, int64_t at,
+                 char *panels) const;
   /// Multiplies a panel of rows by a block of columns, for elements from `at`
-  /// on of the inner dimension.
+  /// on of the inner dimension, and packs the next one meanwhile.
   void multiplyPanel(const Task &task, int64_t panel, int64_t block, int64_t at,
-                     char *memory) const;
-  void runTask(const Task &task, char *memory) const;
+                     char *memory, PanelPacker &next) const;
+  /// Runs a task of rows, with blocks of b that are kept.
+  void runRows(const Task &task, char *memory) const;
+
+  void packRows(const Task &task, char *a) const;
+  /// Packs the columns of a tile, up to `last`.
+  PanelPacker getTilePacker(int64_t column, int64_t last, int64_t at,
+                            int64_t calls, char *b) const;
+  void runEpilogue(const Task &task, int64_t first, int64_t last) const;
+  /// Runs a task of columns, with rows that are kept.
+  void runColumns(const Task &task, char *memory) const;
 
   abi::GemmRegions regions;
 };

@@ -49,6 +49,7 @@ void SplitGemm::multiplyPart(int64_t part, float *sums, char *packed) const {
     std::fill_n(sums, g.m * g.n, 0.0f);
   char *b = packed, *a = packed + columns * kernels.getLineBytes(inner);
   BlockedGemm blocked(own, kernels);
+  PanelPacker nothing;
   blocked.inner = inner;
   kernels.begin();
   for (int64_t start = 0; start < own.k; start += inner)
@@ -60,7 +61,7 @@ void SplitGemm::multiplyPart(int64_t part, float *sums, char *packed) const {
       for (int64_t row = 0; row < g.m; row += kernels.tileRows) {
         blocked.packPanel(/*batch=*/0, row, start, a);
         blocked.multiply(/*batch=*/0, row, column, count, start, a, b,
-                         /*sums=*/nullptr, /*next=*/{});
+                         /*sums=*/nullptr, nothing);
       }
     }
   kernels.end();

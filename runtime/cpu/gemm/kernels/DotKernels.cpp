@@ -70,13 +70,17 @@ INGOT_DOTS void packA(Elements a, int64_t rowStride, int64_t innerStride,
                       int64_t rows, int64_t size, char *to) {
   const auto *from = static_cast<const uint16_t *>(a.data);
   auto *packed = reinterpret_cast<float *>(to);
-  if (innerStride == 1)
-    return packLines(from, rowStride, rows, size, kRows, kRows, packed);
-  for (int64_t i = 0; i < size; i += 2, packed += kRows) {
+  int64_t pairs = (size + 1) / 2;
+  for (int64_t row = 0; row < rows && innerStride == 1; row += kRows)
+    packLines(from + row * rowStride, rowStride, rows - row, size, kRows, kRows,
+              packed + row * pairs);
+  for (int64_t i = 0; i < size && innerStride != 1; i += 2) {
     const uint16_t *line = from + i * innerStride;
-    _mm512_mask_storeu_ps(
-        packed, firstLanes(kRows),
-        pairLines(line, i + 1 < size ? line + innerStride : nullptr, rows));
+    const uint16_t *next = i + 1 < size ? line + innerStride : nullptr;
+    for (int64_t row = 0; row < rows; row += kRows)
+      _mm512_mask_storeu_ps(
+          packed + row * pairs + i / 2 * kRows, firstLanes(kRows),
+          pairLines(line + row, next ? next + row : nullptr, rows - row));
   }
 }
 
@@ -112,16 +116,19 @@ INGOT_DOTS void packB(Elements b, int64_t innerStride, int64_t columnStride,
 template <int Rows>
 INGOT_DOTS void multiplyRows(int64_t size, const float *a, const float *b,
                              float *c, int64_t rowStride, int64_t rows,
-                             int64_t columns, bool adds) {
+                             int64_t columns, bool adds,
+                             const Fetches &fetches) {
   __m512 sum[Rows][2];
 #pragma unroll
   for (int i = 0; i < Rows; ++i)
     sum[i][0] = sum[i][1] = _mm512_setzero_ps();
   int64_t pairs = (size + 1) / 2, part = (pairs + Rows - 1) / Rows;
+  FetchRows next(fetches, Rows);
   // The lines of c are prefetched one row at a time, as in f32.
   for (int64_t row = 0, k = 0; k < pairs; ++row) {
     __builtin_prefetch(c + row * rowStride, 1);
     __builtin_prefetch(c + row * rowStride + kLanes, 1);
+    next.fetchNext();
     for (int64_t end = k + part < pairs ? k + part : pairs; k < end; ++k) {
       auto low = reinterpret_cast<__m512bh>(_mm512_loadu_ps(b));
       auto high = reinterpret_cast<__m512bh>(_mm512_loadu_ps(b + kLanes));
@@ -158,16 +165,16 @@ INGOT_DOTS void multiplyRows(int64_t size, const float *a, const float *b,
 
 void multiplyTile(int64_t size, const char *panelA, const char *panelB,
                   float *c, int64_t rowStride, int64_t rows, int64_t columns,
-                  bool adds) {
+                  bool adds, const Fetches &fetches) {
   const auto *a = reinterpret_cast<const float *>(panelA);
   const auto *b = reinterpret_cast<const float *>(panelB);
   if (rows <= kRows / 3)
     return multiplyRows<kRows / 3>(size, a, b, c, rowStride, rows, columns,
-                                   adds);
+                                   adds, fetches);
   if (rows <= kRows / 3 * 2)
     return multiplyRows<kRows / 3 * 2>(size, a, b, c, rowStride, rows, columns,
-                                       adds);
-  multiplyRows<kRows>(size, a, b, c, rowStride, rows, columns, adds);
+                                       adds, fetches);
+  multiplyRows<kRows>(size, a, b, c, rowStride, rows, columns, adds, fetches);
 }
 
 /// A matrix times a vector, in the order of multiplyTile.

@@ -33,6 +33,40 @@ struct Elements {
 /// that are, where elements of many lines are contiguous.
 inline constexpr int64_t kGemvLines = 16, kGemvMostLines = 2048;
 
+/// Lines that are prefetched while a tile is multiplied: all at once, they
+/// would occupy the buffers that the panels are loaded through.
+struct Fetches {
+  /// The first row.
+  const char *first = nullptr;
+  /// Rows of up to two cache lines, and the offset of the last byte of a row.
+  int64_t rows = 0, stride = 0, last = 0;
+  /// The tile of c that is multiplied next, or null.
+  const float *tile = nullptr;
+};
+
+/// Prefetches rows of `fetches`, as many at a time as make all of them `times`
+/// times.
+class FetchRows {
+public:
+  __attribute__((always_inline)) FetchRows(const Fetches &fetches,
+                                           int64_t times)
+      : fetches(fetches), first(fetches.first), left(fetches.rows),
+        each((fetches.rows + times - 1) / times) {}
+
+  __attribute__((always_inline)) void fetchNext() {
+    for (int64_t i = 0; i < each && left > 0; ++i, --left) {
+      __builtin_prefetch(first);
+      __builtin_prefetch(first + fetches.last);
+      first += fetches.stride;
+    }
+  }
+
+private:
+  const Fetches &fetches;
+  const char *first;
+  int64_t left, each;
+};
+
 /// The kernels of one kind of unit, with the blocking that they are made for.
 struct Kernels : abi::GemmBlocking {
   /// Whether sums are one chain along the inner dimension, so that its blocks
@@ -41,10 +75,10 @@ struct Kernels : abi::GemmBlocking {
   bool isChain;
   /// The inner extent of the part of a panel of a that stays in the L1 cache.
   int64_t depth;
-  /// Packs a panel of a: `rows` (at most tileRows) x `size` elements, padded
-  /// with zeros. Packed memory is aligned to 64 bytes. Kernels for 16-bit types
-  /// take f32 as well, which they round to the nearest sum of an element's
-  /// parts.
+  /// Packs `rows` x `size` elements of a, as panels of tileRows one after the
+  /// other, padded with zeros; without a packStep, one panel at most. Packed
+  /// memory is aligned to 64 bytes. Kernels for 16-bit types take f32 as well,
+  /// which they round to the nearest sum of an element's parts.
   void (*packA)(Elements a, int64_t rowStride, int64_t innerStride,
                 int64_t rows, int64_t size, char *packed);
   /// Packs `size` x `columns` elements of b, as panels of tileColumns one after
@@ -52,10 +86,11 @@ struct Kernels : abi::GemmBlocking {
   void (*packB)(Elements b, int64_t innerStride, int64_t columnStride,
                 int64_t size, int64_t columns, char *packed);
   /// Writes the product of a panel of a and a panel of b to `rows` x `columns`
-  /// elements of c, or adds it if `adds`.
+  /// elements of c, or adds it if `adds`. Kernels with a packStep prefetch
+  /// `fetches` meanwhile.
   void (*multiplyTile)(int64_t size, const char *a, const char *b, float *c,
                        int64_t rowStride, int64_t rows, int64_t columns,
-                       bool adds);
+                       bool adds, const Fetches &fetches);
   /// Multiplies up to kGemvMostLines lines of a matrix by a contiguous vector
   /// of `size` elements, at most getMostInner(), or adds the products to `sums`
   /// if `adds`, in the order of multiplyTile; of the strides of a line and of

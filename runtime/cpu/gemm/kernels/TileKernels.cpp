@@ -439,7 +439,8 @@ INGOT_AMX static inline void multiplyStep(const char *a, const char *b) {
 template <typename Format>
 INGOT_AMX static void multiplyTile(int64_t size, const char *a, const char *b,
                                    float *c, int64_t rowStride, int64_t rows,
-                                   int64_t columns, bool adds) {
+                                   int64_t columns, bool adds,
+                                   const Fetches &) {
   alignas(64) float part[kTileRows * kTileColumns];
   bool isWhole = rows == kTileRows && columns == kTileColumns;
   // In a chain the sums of a block continue those of c; else they start at

@@ -10,6 +10,7 @@
 #ifndef INGOT_RUNTIME_CPU_GEMM_KERNELS_VECTORGEMM_H
 #define INGOT_RUNTIME_CPU_GEMM_KERNELS_VECTORGEMM_H
 
+#include "runtime/cpu/gemm/kernels/GemmKernels.h"
 #include "runtime/cpu/gemm/kernels/VectorTile.h"
 
 namespace ingot::runtime::gemm {
@@ -108,30 +109,76 @@ void packLines(const typename Type::Element *from, int64_t lineStride,
           l < lines ? loadFirst<Type>(from + l * lineStride + i, 1)[0] : 0.0f;
 }
 
+/// Packs a column of a panel from contiguous elements. If the column
+/// `isFollowed` by another one, more than it may be read and written: the next
+/// one is written after it.
+template <typename Type, bool isFollowed>
+inline void packColumn(const typename Type::Element *from, float *to) {
+#pragma unroll
+  for (int64_t first = 0; first < kTileRows; first += kLanes) {
+    int64_t stored = smaller(kLanes, kTileRows - first);
+    if constexpr (isFollowed) {
+      store(to + first, Type::loadVector(from + first));
+    } else {
+      typename Type::Element room[kLanes] = {};
+      __builtin_memcpy(room, from + first, stored * sizeof(room[0]));
+      Vector v = Type::loadVector(room);
+      __builtin_memcpy(to + first, &v, stored * sizeof(float));
+    }
+  }
+}
+
+/// Packs `count` whole panels of contiguous rows. One panel has been
+/// prefetched, others share cache lines with their neighbours.
+template <typename Type>
+void packPanels(const typename Type::Element *from, int64_t innerStride,
+                int64_t count, int64_t size, float *packed) {
+  for (int64_t i = 0; i + 1 < size && count == 1; ++i) {
+    packColumn<Type, true>(from, packed);
+    from += innerStride;
+    packed += kTileRows;
+  }
+  for (int64_t i = count == 1 ? size - 1 : 0; i < size; ++i) {
+    for (int64_t panel = 0; panel < count; ++panel) {
+      const typename Type::Element *column = from + panel * kTileRows;
+      float *to = packed + panel * size * kTileRows;
+      __builtin_prefetch(column + 8 * innerStride);
+      if (i + 1 < size)
+        packColumn<Type, true>(column, to);
+      else
+        packColumn<Type, false>(column, to);
+    }
+    from += innerStride;
+    packed += kTileRows;
+  }
+}
+
 template <typename Type>
 void packRows(const typename Type::Element *a, int64_t rowStride,
               int64_t innerStride, int64_t rows, int64_t size, float *packed) {
-  for (int64_t first = 0; first < kTileRows; first += kLanes) {
-    int64_t stored = smaller(kLanes, kTileRows - first);
-    int64_t lines = smaller(stored, larger(0, rows - first));
-    if (innerStride == 1) {
-      packLines<Type, kTileRows>(a + first * rowStride, rowStride, lines, size,
-                                 stored, packed + first);
-      continue;
+  int64_t whole =
+      innerStride != 1 && innerStride >= kLanes ? rows / kTileRows : 0;
+  if (whole != 0)
+    packPanels<Type>(a, innerStride, whole, size, packed);
+  if (whole != 0 && whole * kTileRows == rows)
+    return;
+  // Without rows, there is a panel of zeros.
+  int64_t row = whole * kTileRows;
+  do {
+    for (int64_t first = 0; first < kTileRows; first += kLanes) {
+      int64_t stored = smaller(kLanes, kTileRows - first);
+      int64_t lines = smaller(stored, larger(0, rows - row - first));
+      const typename Type::Element *from = a + (row + first) * rowStride;
+      float *to = packed + row * size + first;
+      if (innerStride == 1)
+        packLines<Type, kTileRows>(from, rowStride, lines, size, stored, to);
+      else
+        for (int64_t i = 0; i < size; ++i)
+          storeFirst(to + i * kTileRows,
+                     loadFirst<Type>(from + i * innerStride, lines), stored);
     }
-    // Whole vectors reach into the next column, which is written after this
-    // one.
-    int64_t i = 0;
-    bool reaches = stored < kLanes && kTileRows == stored;
-    if (lines == stored && innerStride > kLanes &&
-        (reaches || stored == kLanes))
-      for (; i + 1 < size; ++i)
-        store(packed + i * kTileRows + first,
-              Type::loadVector(a + i * innerStride + first));
-    for (; i < size; ++i)
-      storeFirst(packed + i * kTileRows + first,
-                 loadFirst<Type>(a + i * innerStride + first, lines), stored);
-  }
+    row += kTileRows;
+  } while (row < rows);
 }
 
 template <typename Type>
@@ -201,8 +248,8 @@ void packB(Elements b, int64_t innerStride, int64_t columnStride, int64_t size,
 //===----------------------------------------------------------------------===//
 
 /// Sums the products of the first `Rows` rows of a panel of a, and of the first
-/// `Vectors` vectors of a panel of b. `fetchRow` prefetches a row of the tile
-/// that the sums go to.
+/// `Vectors` vectors of a panel of b. `fetchRow` prefetches a row of a tile of
+/// c, and what is needed later.
 template <int Rows, int Vectors, typename Fetch>
 __attribute__((always_inline)) inline void
 sumProducts(int64_t size, const float *__restrict a, const float *__restrict b,
@@ -260,11 +307,20 @@ template <int Rows, int Vectors>
 inline void multiplyRows(int64_t size, const float *__restrict a,
                          const float *__restrict b, float *__restrict c,
                          int64_t rowStride, int64_t rows, int64_t columns,
-                         bool adds) {
+                         bool adds, const Fetches &fetches) {
   Vector sum[Rows][Vectors];
-  sumProducts(size, a, b, sum, [&](int64_t i) __attribute__((always_inline)) {
-    prefetchRow<Vectors>(c + i * rowStride);
-  });
+  if constexpr (kBlocking.packStep == 0) {
+    sumProducts(size, a, b, sum, [&](int64_t i) __attribute__((always_inline)) {
+      prefetchRow<Vectors>(c + i * rowStride);
+    });
+  } else {
+    const float *tile = fetches.tile ? fetches.tile : c;
+    FetchRows next(fetches, Rows);
+    sumProducts(size, a, b, sum, [&](int64_t i) __attribute__((always_inline)) {
+      prefetchRow<Vectors>(tile + i * rowStride);
+      next.fetchNext();
+    });
+  }
 #pragma unroll
   for (int i = 0; i < Rows; ++i) {
     if (i >= rows)
@@ -286,25 +342,27 @@ template <int Rows>
 inline void multiplyColumns(int64_t size, const float *__restrict a,
                             const float *__restrict b, float *__restrict c,
                             int64_t rowStride, int64_t rows, int64_t columns,
-                            bool adds) {
+                            bool adds, const Fetches &fetches) {
   if (columns <= kLanes)
-    return multiplyRows<Rows, 1>(size, a, b, c, rowStride, rows, columns, adds);
-  multiplyRows<Rows, 2>(size, a, b, c, rowStride, rows, columns, adds);
+    return multiplyRows<Rows, 1>(size, a, b, c, rowStride, rows, columns, adds,
+                                 fetches);
+  multiplyRows<Rows, 2>(size, a, b, c, rowStride, rows, columns, adds, fetches);
 }
 
 void multiplyTile(int64_t size, const char *panelA, const char *panelB,
                   float *c, int64_t rowStride, int64_t rows, int64_t columns,
-                  bool adds) {
+                  bool adds, const Fetches &fetches) {
   const auto *a = reinterpret_cast<const float *>(panelA);
   const auto *b = reinterpret_cast<const float *>(panelB);
   // The rows at the end of a matrix, or of a batch, rarely fill a tile.
   if (rows <= kTileRows / 3)
     return multiplyColumns<kTileRows / 3>(size, a, b, c, rowStride, rows,
-                                          columns, adds);
+                                          columns, adds, fetches);
   if (rows <= kTileRows / 3 * 2)
     return multiplyColumns<kTileRows / 3 * 2>(size, a, b, c, rowStride, rows,
-                                              columns, adds);
-  multiplyColumns<kTileRows>(size, a, b, c, rowStride, rows, columns, adds);
+                                              columns, adds, fetches);
+  multiplyColumns<kTileRows>(size, a, b, c, rowStride, rows, columns, adds,
+                             fetches);
 }
 
 } // namespace

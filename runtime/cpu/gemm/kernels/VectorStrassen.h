@@ -212,7 +212,7 @@ inline void multiplyParts(int64_t size, const char *panelA, const char *panelB,
 
 void multiplyStrassen(int64_t size, const char *panelA, const char *panelB,
                       float *c, int64_t rowStride, int64_t rows,
-                      int64_t columns, bool adds) {
+                      int64_t columns, bool adds, const Fetches &) {
   constexpr int64_t height = 2 * kTileRows, width = 2 * kTileColumns;
   if (rows == height && columns == width)
     return adds ? multiplyParts<true>(size, panelA, panelB, c, rowStride)

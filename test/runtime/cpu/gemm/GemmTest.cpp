@@ -163,7 +163,7 @@ TEST_P(Gemm, EpilogueFinishesEveryElementOnce) {
   for (auto [batch, m, n, k] :
        {Sizes(1, 100, 700, 900), Sizes(3, 25, 50, 400), Sizes(1, 7, 33, 5),
         Sizes(1, 8250, 500, 20), Sizes(1, 300, 1, 50), Sizes(2, 1, 80, 50),
-        Sizes(1, 40, 500, 4400)}) {
+        Sizes(1, 40, 500, 4400), Sizes(1, 290, 500, 2100)}) {
     Problem plain(random, batch, m, n, k, false, true, GetParam()),
         finished = plain;
     finished.gemm.c = finished.c.data();
