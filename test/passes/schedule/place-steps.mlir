@@ -56,7 +56,7 @@ func.func @train_step(%g: tensor<4x4xf32> {ingot.name = "g", ingot.kind = "data"
 //       CHECK: exec.kernel "loop" @kernel_0
 //   CHECK-NOT: exec.kernel
 // CHECK-LABEL: exec.step @forward
-//  CHECK-SAME: arena_bytes = 960
+//  CHECK-SAME: arena_bytes = 1152
 //       CHECK: exec.launch @kernel_0
 //       CHECK: exec.call @ingot_matmul(
 //       CHECK: exec.launch @kernel_0
