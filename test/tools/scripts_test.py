@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The scripts that count tests and run documents: what they count is what CI says."""
+"""The scripts that count tests and run documents: what they count is what CI says; and patches of mutations."""
 
 import pathlib
 import subprocess
@@ -53,6 +53,16 @@ class Check(unittest.TestCase):
         done = self.run_check("--fast")
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("--fast: not an argument", done.stderr)
+
+
+class Mutations(unittest.TestCase):
+    def test_apply_to_the_tree_as_it_is(self):
+        # Only some runs build and test them.
+        for patch in sorted((ROOT / "test/mutations").glob("*.patch")):
+            with self.subTest(patch.stem):
+                command = ["git", "apply", "--check", str(patch)]
+                done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+                self.assertEqual(done.returncode, 0, done.stderr)
 
 
 class SumTests(unittest.TestCase):
