@@ -124,13 +124,17 @@ private:
   constexpr void divide(bool hasRows, int64_t threads) {
     // Products that are worth another thread, and products that take as long as
     // to pack an element: of rows or blocks that are kept, of a tile of b, and
-    // of a panel of a, whose rows may not be contiguous; and for each element
-    // of c as to go to other rows after each tile. Measured with AVX-512.
+    // of a panel of a, whose rows may not be contiguous. Where rows are kept,
+    // each tile is in other rows of c than the tile before, which costs every
+    // element of c as much as changeRows products. Measured with AVX-512.
     constexpr int64_t leastProducts = 1 << 18, packRows = 45, packTile = 16,
                       changeRows = 10;
-    bool hasParts = blocking.packStep != 0;
-    int64_t packBlocks = hasParts ? 36 : 6;
-    int64_t packPanel = hasRows ? (hasParts ? 20 : 12) : (hasParts ? 45 : 32);
+    int64_t packBlocks = 36, packPanel = hasRows ? 20 : 45;
+    if (blocking.packStep == 0) {
+      // Nothing is packed between tiles, on units that multiply more slowly.
+      packBlocks = 6;
+      packPanel = hasRows ? 12 : 32;
+    }
     int64_t rows = panels * blocking.tileRows;
     int64_t width = tiles * blocking.tileColumns;
     threads = std::clamp<int64_t>(rows * width / divideCeil(leastProducts, k),

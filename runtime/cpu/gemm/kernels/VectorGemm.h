@@ -133,12 +133,15 @@ inline void packColumn(const typename Type::Element *from, float *to) {
 template <typename Type>
 void packPanels(const typename Type::Element *from, int64_t innerStride,
                 int64_t count, int64_t size, float *packed) {
-  for (int64_t i = 0; i + 1 < size && count == 1; ++i) {
-    packColumn<Type, true>(from, packed);
-    from += innerStride;
-    packed += kTileRows;
+  if (count == 1) {
+    for (int64_t i = 0; i + 1 < size; ++i) {
+      packColumn<Type, true>(from, packed);
+      from += innerStride;
+      packed += kTileRows;
+    }
+    return packColumn<Type, false>(from, packed);
   }
-  for (int64_t i = count == 1 ? size - 1 : 0; i < size; ++i) {
+  for (int64_t i = 0; i < size; ++i) {
     for (int64_t panel = 0; panel < count; ++panel) {
       const typename Type::Element *column = from + panel * kTileRows;
       float *to = packed + panel * size * kTileRows;
