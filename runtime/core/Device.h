@@ -146,9 +146,6 @@ private:
 /// as far as this can be told before the device is open.
 bool canRun(const Manifest &manifest);
 
-/// Prepares the process. Called first, with the arguments of the program.
-void prepareProcess(char *const *argv);
-
 /// Opens the device of one of `ranks` ranks: checks that the machine has what
 /// the module was compiled for, and allocates the blocks. Throws failure.
 std::unique_ptr<Device> openDevice(const ingot_module_t &module,

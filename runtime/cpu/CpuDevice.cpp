@@ -74,8 +74,6 @@ bool ingot::runtime::canRun(const Manifest &manifest) {
   return findMissingFeatures(manifest.features).empty();
 }
 
-void ingot::runtime::prepareProcess(char *const *argv) { limitSpinning(argv); }
-
 std::unique_ptr<Device> ingot::runtime::openDevice(const ingot_module_t &,
                                                    const Manifest &manifest,
                                                    int64_t) {

@@ -14,26 +14,20 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <climits>
 #include <cstddef>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
 #include <pthread.h>
 #include <sched.h>
-#include <unistd.h>
 #include <vector>
 
-// libgomp's interface to compiled code, and what <omp.h> declares: the vendor's
-// library runs on OpenMP, and both follow its settings.
+// What <omp.h> declares: users set the number of threads and their places by
+// OpenMP's variables, which libgomp reads. None of its threads is started.
 extern "C" {
-void GOMP_parallel(void (*body)(void *), void *data, unsigned threads,
-                   unsigned flags);
-int omp_get_thread_num(void);
-int omp_get_num_threads(void);
 int omp_get_max_threads(void);
-void omp_set_num_threads(int count);
-void omp_set_dynamic(int isDynamic);
+int omp_get_thread_limit(void);
+int omp_get_max_active_levels(void);
 int omp_get_num_places(void);
 int omp_get_num_procs(void);
 int omp_get_place_num_procs(int place);
@@ -42,72 +36,30 @@ void omp_get_place_proc_ids(int place, int *ids);
 
 using namespace ingot::runtime;
 
-/// Returns how many threads really come of those that are asked for: limits on
-/// threads (OMP_THREAD_LIMIT, OMP_MAX_ACTIVE_LEVELS) are not part of what
-/// libgomp says.
-static int countThreads() {
-  omp_set_dynamic(0);
-  int asked = omp_get_max_threads(), came = 1;
+static int readThreadCount() {
+  if (omp_get_max_active_levels() < 1)
+    return 1;
+  int count = std::min(omp_get_max_threads(), omp_get_thread_limit());
   // libgomp counts the processors of the affinity mask. A container may have
   // less of their time, which more threads would only divide.
-  if (!std::getenv("OMP_NUM_THREADS")) {
-    asked = static_cast<int>(std::min<int64_t>(asked, readCpuQuota()));
-    omp_set_num_threads(asked);
-  }
-  auto count = [](void *came) {
-    if (omp_get_thread_num() == 0)
-      *static_cast<int *>(came) = omp_get_num_threads();
-  };
-  if (asked > 1)
-    GOMP_parallel(count, &came, static_cast<unsigned>(asked), 0);
-  return came;
+  if (!std::getenv("OMP_NUM_THREADS"))
+    count = static_cast<int>(std::min<int64_t>(count, readCpuQuota()));
+  return count;
+}
+
+/// The number of threads, which is read at the first use.
+static std::atomic<int> &threadCount() {
+  static std::atomic<int> count = readThreadCount();
+  return count;
 }
 
 int ingot::runtime::getCoreCount() { return omp_get_num_procs(); }
 
 int ingot::runtime::getThreadCount() {
-  static const int available = countThreads();
-  // Libraries wait for as many threads as libgomp says, for ever. Its settings
-  // are those of the calling thread.
-  thread_local const bool isSet = [] {
-    omp_set_dynamic(0);
-    omp_set_num_threads(available);
-    return true;
-  }();
-  (void)isSet;
-  return omp_get_max_threads();
+  return threadCount().load(std::memory_order_relaxed);
 }
 
-/// Lets the calling thread run on all places again, where OpenMP has bound it
-/// to one: a program that it starts would see no other processor.
-static void freePlace() {
-  int places = omp_get_num_places();
-  cpu_set_t cpus;
-  CPU_ZERO(&cpus);
-  for (int place = 0; place < places; ++place) {
-    std::vector<int> ids(omp_get_place_num_procs(place));
-    omp_get_place_proc_ids(place, ids.data());
-    for (int id : ids)
-      CPU_SET(id, &cpus);
-  }
-  if (places > 0)
-    (void)sched_setaffinity(0, sizeof(cpus), &cpus);
-}
-
-void ingot::runtime::limitSpinning(char *const *argv) {
-  // libgomp reads its settings before main. By default idle threads spin for
-  // 3 ms, which on a busy machine keeps the thread that they wait for off its
-  // core; this setting is about 40 us.
-  if (std::getenv("OMP_WAIT_POLICY") || std::getenv("GOMP_SPINCOUNT"))
-    return;
-  char path[PATH_MAX];
-  ssize_t size = readlink("/proc/self/exe", path, sizeof(path) - 1);
-  if (size <= 0 || setenv("GOMP_SPINCOUNT", "4000", 0) != 0)
-    return;
-  path[size] = '\0';
-  freePlace();
-  execv(path, argv);
-}
+void ingot::runtime::setThreadCount(int count) { threadCount() = count; }
 
 /// The first iteration of range `index` of `count`, whose sizes differ by at
 /// most one.
@@ -169,6 +121,9 @@ template <typename Condition> bool spin(Condition isDone) {
 
 class Pool {
 public:
+  /// Whether the thread works on a part of some work.
+  static thread_local bool isHelper;
+
   /// Runs the work on the calling thread and on helpers.
   void run(const Work &work) {
     // Work inside of work, and work of a second thread, has no helpers.
@@ -279,8 +234,6 @@ private:
   alignas(64) std::atomic<uint64_t> state = 0;
   alignas(64) std::atomic<uint32_t> rounds = 0;
   alignas(64) std::atomic<int> sleeping = 0;
-  /// Whether the thread works on a part of some work.
-  static thread_local bool isHelper;
 };
 
 thread_local bool Pool::isHelper = false;
@@ -289,6 +242,8 @@ thread_local bool Pool::isHelper = false;
 constexpr int64_t kMostThreads = 256;
 
 } // namespace
+
+bool ingot::runtime::isInParallel() { return Pool::isHelper; }
 
 void ingot::runtime::parallelRanges(
     int64_t extent, int64_t grain, int64_t perThread,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// Work sharing between threads, for the kernels of this tree and for generated
-// ones. (The vendor's library has OpenMP's threads, which sleep meanwhile.)
+// Work sharing between threads, for the kernels of this tree, for generated
+// ones and for the vendor's library.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,18 +14,19 @@
 namespace ingot::runtime {
 
 /// Returns the number of threads in the pool: OMP_NUM_THREADS, else the number
-/// of cores in the affinity mask, but no more than there can be. The first call
-/// makes libgomp give that number to everyone, so that it comes before the
-/// first call of a library.
+/// of cores in the affinity mask, but no more than OpenMP's other settings and
+/// control groups allow.
 int getThreadCount();
+
+/// Sets the number of threads, which is at least one. Not while there is work.
+void setThreadCount(int count);
 
 /// Returns the number of cores in the affinity mask of the process.
 int getCoreCount();
 
-/// Makes idle threads sleep soon, by restarting the program with libgomp's
-/// setting for it. Returns if the setting is made, by this function or by the
-/// user, or if it cannot be made (docs/design/cpu/waiting.md).
-void limitSpinning(char *const *argv);
+/// Whether the calling thread runs a part of some work: work that it divides
+/// would have no helpers.
+bool isInParallel();
 
 /// Calls `body(data, thread, begin, end)` on disjoint ranges that cover
 /// [0, extent), at most one per `grain` iterations and `perThread` for each

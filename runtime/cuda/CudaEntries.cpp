@@ -332,8 +332,6 @@ void ingot_copy(ingot_context *context, const ingot_copy_desc *desc,
   });
 }
 
-void ingot::runtime::prepareProcess(char *const *) {}
-
 bool ingot::runtime::canRun(const Manifest &) { return true; }
 
 std::unique_ptr<Device> ingot::runtime::openDevice(const ingot_module_t &module,

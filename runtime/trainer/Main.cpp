@@ -114,7 +114,6 @@ static int run(int argc, char **argv, Console &console) {
     checkRanks();
   collectPaths(options, manifest.dataParallel ? countLaunchedRanks() : 1)
       .check();
-  prepareProcess(argv);
   // What several ranks tune, they find in the first steps of the run.
   bool isAlone = !manifest.dataParallel || countLaunchedRanks() == 1;
   if (!options.tune.empty() && manifest.targetKind == "cpu" && isAlone)

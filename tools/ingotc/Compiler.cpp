@@ -438,7 +438,13 @@ int Compiler::run(LinkInput &link, size_t index) {
     writeText(options.output, device.text);
     return 0;
   }
-  link.parts = target.findOptionalParts(*model.module);
+  for (const OptionalPart &part : target.findOptionalParts(*model.module))
+    if (!isExecutable || hasPart(link.target, link.triple, part.symbol))
+      link.parts.push_back(part.symbol);
+    else
+      emitUserWarning(model.module->getLoc(),
+                      "Ingot was built without its fastest " + part.purpose,
+                      part.hint);
   Builder builder(&context);
   auto setText = [&](StringRef name, StringRef bytes) {
     (*model.module)->setAttr(name, builder.getStringAttr(bytes));

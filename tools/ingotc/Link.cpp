@@ -90,7 +90,7 @@ std::vector<LinkLine> readLinkFile(const std::string &directory,
     LinkLine line;
     words >> line.kind >> line.path;
     if (line.kind != "option" && line.kind != "emulation" &&
-        line.kind != "loader") {
+        line.kind != "loader" && line.kind != "part") {
       std::string path = directory + "/" + line.path;
       if (!fs::exists(path))
         throw failure(directory,
@@ -225,6 +225,15 @@ void ingot::checkRuntime(const std::string &target, const std::string &triple) {
   readLinkFile(runtimeDirectory(triple), target, triple);
 }
 
+bool ingot::hasPart(const std::string &target, const std::string &triple,
+                    const std::string &symbol) {
+  std::vector<LinkLine> lines =
+      readLinkFile(runtimeDirectory(triple), target, triple);
+  return llvm::any_of(lines, [&](const LinkLine &line) {
+    return line.kind == "part" && line.path == symbol;
+  });
+}
+
 void ingot::linkTrainer(const LinkInput &input, const std::string &output) {
   std::vector<LinkLine> lines =
       readLinkFile(runtimeDirectory(input.triple), input.target, input.triple);
@@ -240,16 +249,17 @@ void ingot::linkTrainer(const LinkInput &input, const std::string &output) {
     writeFile(objects.back(), object);
   }
   std::string executable = scratch.path(name);
-  // Libraries that are opened at run time, and the vendor's, share the C++
-  // library and OpenMP's with the trainer.
-  bool isAlone = !input.dataParallel && input.parts.empty() &&
-                 llvm::any_of(lines, [](const LinkLine &line) {
-                   return line.kind == "alone";
-                 });
+  // Libraries that are opened at run time share the C++ library and OpenMP's
+  // with the trainer.
+  bool isAlone =
+      !input.dataParallel && llvm::any_of(lines, [](const LinkLine &line) {
+        return line.kind == "alone";
+      });
   std::vector<std::string> start, middle, end;
   for (const LinkLine &line : lines) {
     if (line.kind == "transport" || line.kind == "emulation" ||
-        line.kind == "loader" || line.kind == (isAlone ? "bundle" : "alone"))
+        line.kind == "loader" || line.kind == "part" ||
+        line.kind == (isAlone ? "bundle" : "alone"))
       continue;
     std::vector<std::string> &part = line.kind == "start" ? start
                                      : line.kind == "end" ? end

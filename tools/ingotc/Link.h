@@ -31,7 +31,8 @@ struct LinkInput {
   bool dataParallel = false;
   /// Whether codecs of pictures are linked.
   bool hasPictures = false;
-  /// Symbols of optional parts of the runtime (Target::findOptionalParts).
+  /// Symbols of parts of the runtime that trainers have only if they call them
+  /// (Target::findOptionalParts).
   std::vector<std::string> parts;
 };
 
@@ -42,9 +43,13 @@ bool takesPictures(const runtime::Manifest &manifest);
 /// machine of `triple` are linked from is there.
 void checkRuntime(const std::string &target, const std::string &triple);
 
+/// Whether the runtime was built with the optional part that has a symbol.
+bool hasPart(const std::string &target, const std::string &triple,
+             const std::string &symbol);
+
 /// Links the executable `output` with LLD and the prebuilt runtime, and puts
 /// the shared libraries it needs into `output`.libs; a trainer for one process
-/// on a CPU, without optional parts, needs none. Nothing is left behind on
+/// on a CPU needs none. Nothing is left behind on
 /// failure. Throws runtime::Error.
 void linkTrainer(const LinkInput &input, const std::string &output);
 

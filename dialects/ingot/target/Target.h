@@ -34,6 +34,14 @@ struct TargetSpec {
   MathMode math = MathMode::Exact;
 };
 
+/// A part of the runtime that an installation may lack.
+struct OptionalPart {
+  /// The function that a trainer is linked with.
+  std::string symbol;
+  /// What it is the fastest way for, and how to get it, as parts of a warning.
+  std::string purpose, hint;
+};
+
 /// Whether an entry point of the target's runtime executes a library call.
 struct LibrarySupport {
   /// The reason why it does not; empty if it does.
@@ -169,9 +177,9 @@ public:
   // Library calls
   //===--------------------------------------------------------------------===//
 
-  /// Returns the symbols of parts of the runtime that a placed step only may
-  /// need, so that programs without such steps are linked without them.
-  virtual std::vector<std::string>
+  /// Returns the parts of the runtime that a placed step calls and others do
+  /// not, so that programs without such steps are linked without them.
+  virtual std::vector<OptionalPart>
   findOptionalParts(mlir::ModuleOp placed) const {
     return {};
   }

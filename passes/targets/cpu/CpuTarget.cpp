@@ -205,7 +205,7 @@ LibrarySupport CpuTarget::getSupport(LibraryCall call, const Machine &machine) {
   return support;
 }
 
-std::vector<std::string> CpuTarget::findOptionalParts(ModuleOp placed) const {
+std::vector<OptionalPart> CpuTarget::findOptionalParts(ModuleOp placed) const {
   abi::ScratchMachine units;
   units.tilesHalves = describeMachine(getHost().features, 1).tilesHalves != 0;
   bool calls = false;
@@ -216,7 +216,8 @@ std::vector<std::string> CpuTarget::findOptionalParts(ModuleOp placed) const {
   });
   if (!calls)
     return {};
-  return {"ingot_vendor_convolve"};
+  return {{"ingot_vendor_convolve", "convolutions in 16 bits on tile units",
+           "run tools/setup --onednn, and build Ingot again"}};
 }
 
 bool CpuTarget::prefersChannelsLast(LibraryCall call) const {

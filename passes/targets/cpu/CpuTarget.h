@@ -31,7 +31,7 @@ public:
                                 const HostProcessor &host);
 
   Machine describeMachine() const override;
-  std::vector<std::string>
+  std::vector<OptionalPart>
   findOptionalParts(mlir::ModuleOp placed) const override;
   LibrarySupport getSupport(LibraryCall call) const override {
     return getSupport(call, machine);

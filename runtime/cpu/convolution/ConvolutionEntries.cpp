@@ -165,9 +165,10 @@ static void run(ingot_context *context, const ingot_conv_desc *desc,
       return convolveIm2col(context, *desc, kind, first, second, result,
                             scratch);
     // On tile units, the vendor's library has tiles of pixels in 16 bits.
-    if (ingot_vendor_convolve && desc->type != INGOT_F32 && hasTileUnits())
-      return ingot_vendor_convolve(context, desc, static_cast<int32_t>(kind),
-                                   first, second, result, scratch);
+    if (ingot_vendor_convolve && desc->type != INGOT_F32 && hasTileUnits() &&
+        ingot_vendor_convolve(context, desc, static_cast<int32_t>(kind), first,
+                              second, result, scratch))
+      return;
     runOnVectors(context, *desc, kind, first, second, result, scratch);
   });
 }

@@ -7,6 +7,8 @@
 #include "runtime/core/machine/Features.h"
 #include "runtime/cpu/ThreadPool.h"
 
+#include <dnnl_threadpool.hpp>
+
 #include <stdexcept>
 
 using namespace ingot::runtime;
@@ -32,19 +34,43 @@ static void limitInstructions() {
   }
 }
 
+namespace {
+
+/// The threads of ThreadPool.h, as the library sees them.
+class PoolThreads : public dnnl::threadpool_interop::threadpool_iface {
+public:
+  int get_num_threads() const override { return getThreadCount(); }
+  bool get_in_parallel() const override { return isInParallel(); }
+  /// Calls return when all is done.
+  uint64_t get_flags() const override { return 0; }
+  void parallel_for(int count,
+                    const std::function<void(int, int)> &body) override {
+    parallelFor(count, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i)
+        body(static_cast<int>(i), count);
+    });
+  }
+};
+
+} // namespace
+
 const dnnl::engine &ingot::runtime::getDnnlEngine() {
   static const dnnl::engine engine = [] {
     limitInstructions();
-    // The library divides its work among the pool's threads.
-    getThreadCount();
     return dnnl::engine(dnnl::engine::kind::cpu, 0);
   }();
   return engine;
 }
 
 dnnl::stream &ingot::runtime::getDnnlStream() {
-  static dnnl::stream stream(getDnnlEngine());
+  static PoolThreads threads;
+  static dnnl::stream stream =
+      dnnl::threadpool_interop::make_stream(getDnnlEngine(), &threads);
   return stream;
+}
+
+void ingot::runtime::useAllThreads() {
+  dnnl_threadpool_interop_set_max_concurrency(getThreadCount());
 }
 
 memory::data_type ingot::runtime::getDnnlType(int32_t type) {

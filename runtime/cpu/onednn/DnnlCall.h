@@ -22,7 +22,13 @@
 namespace ingot::runtime {
 
 const dnnl::engine &getDnnlEngine();
+
+/// A stream whose work runs on the threads of ThreadPool.h.
 dnnl::stream &getDnnlStream();
+
+/// Lets the library divide what it plans on the calling thread among as many
+/// threads as there are. Called before primitives are made.
+void useAllThreads();
 
 /// The library's name of an ingot_dtype. Throws std::invalid_argument for types
 /// that it does not compute in.
@@ -40,6 +46,8 @@ public:
                  const dnnl::memory::desc &inner);
   void setPrimitive(const dnnl::primitive &primitive,
                     const dnnl::memory::desc &scratchpad);
+
+  bool hasPrimitive() const { return static_cast<bool>(primitive); }
 
   /// Runs on the caller's pointers, in the order in which operands were added.
   /// It works in the `planned` bytes at `given` if they are enough.

@@ -9,11 +9,13 @@
 
 #include "runtime/abi/ConvolutionScratch.h"
 #include "runtime/cpu/VendorLibrary.h"
+#include "runtime/cpu/gemm/Gemm.h"
 #include "runtime/cpu/onednn/DnnlCall.h"
 
 #include <algorithm>
 #include <memory>
 #include <numeric>
+#include <string_view>
 
 using namespace ingot::runtime;
 using dnnl::memory;
@@ -100,12 +102,26 @@ Description::Description(const ingot_conv_desc &d) {
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
 }
 
+/// Whether an implementation multiplies on tile units, if there are any and
+/// its operands have 16 bits: kernels of this tree are faster than the
+/// library's others.
+static bool isWorthCalling(const ingot_conv_desc &desc,
+                           const dnnl::primitive_desc_base &primitive) {
+  return desc.type == INGOT_F32 || !hasTileUnits() ||
+         std::string_view(primitive.impl_info_str()).find("amx") !=
+             std::string_view::npos;
+}
+
+/// Returns a call without a primitive if it is not worth calling.
 static std::unique_ptr<DnnlCall> build(const ingot_conv_desc &desc,
                                        ConvKind kind) {
+  useAllThreads();
   Description d(desc);
   auto call = std::make_unique<DnnlCall>();
   dnnl::convolution_forward::primitive_desc forward = d.getForward();
   if (kind == ConvKind::Forward) {
+    if (!isWorthCalling(desc, forward))
+      return call;
     call->addInput(DNNL_ARG_SRC, d.input, forward.src_desc());
     call->addInput(DNNL_ARG_WEIGHTS, d.filter, forward.weights_desc());
     call->addOutput(DNNL_ARG_DST, d.output, forward.dst_desc());
@@ -118,6 +134,8 @@ static std::unique_ptr<DnnlCall> build(const ingot_conv_desc &desc,
         getDnnlEngine(), dnnl::algorithm::convolution_direct, d.inputAny,
         d.filterAny, d.outputAny, d.strides, d.dilations, d.padLow, d.padHigh,
         forward, d.attributes);
+    if (!isWorthCalling(desc, backward))
+      return call;
     call->addInput(DNNL_ARG_DIFF_DST, d.output, backward.diff_dst_desc());
     call->addInput(DNNL_ARG_WEIGHTS, d.filter, backward.weights_desc());
     call->addOutput(DNNL_ARG_DIFF_SRC, d.input, backward.diff_src_desc());
@@ -129,6 +147,8 @@ static std::unique_ptr<DnnlCall> build(const ingot_conv_desc &desc,
       getDnnlEngine(), dnnl::algorithm::convolution_direct, d.inputAny,
       d.filterAny, d.outputAny, d.strides, d.dilations, d.padLow, d.padHigh,
       forward, d.attributes);
+  if (!isWorthCalling(desc, backward))
+    return call;
   call->addInput(DNNL_ARG_DIFF_DST, d.output, backward.diff_dst_desc());
   call->addInput(DNNL_ARG_SRC, d.input, backward.src_desc());
   call->addOutput(DNNL_ARG_DIFF_WEIGHTS, d.filter,
@@ -138,11 +158,13 @@ static std::unique_ptr<DnnlCall> build(const ingot_conv_desc &desc,
   return call;
 }
 
-void ingot_vendor_convolve(ingot_context *context, const ingot_conv_desc *desc,
+bool ingot_vendor_convolve(ingot_context *context, const ingot_conv_desc *desc,
                            int32_t kind, const void *first, const void *second,
                            void *result, void *scratch) {
-  context
-      ->getCached<DnnlCall>(
-          desc, kind, [&] { return build(*desc, static_cast<ConvKind>(kind)); })
-      .run(context, {first, second, result}, scratch, desc->scratch_bytes);
+  DnnlCall &call = context->getCached<DnnlCall>(
+      desc, kind, [&] { return build(*desc, static_cast<ConvKind>(kind)); });
+  if (!call.hasPrimitive())
+    return false;
+  call.run(context, {first, second, result}, scratch, desc->scratch_bytes);
+  return true;
 }

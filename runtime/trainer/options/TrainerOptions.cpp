@@ -47,9 +47,7 @@ private:
 /// What the environment says, beside the options.
 static constexpr EnvironmentVariable kVariables[] = {
     {"OMP_NUM_THREADS", "Threads [the processors that the process may use]"},
-    {"OMP_WAIT_POLICY",
-     "active: idle threads spin; passive: they sleep at once [sleep soon]"},
-    {"GOMP_SPINCOUNT", "Turns that idle threads wait before they sleep"},
+    {"OMP_PLACES, OMP_PROC_BIND", "Processors that threads are bound to"},
     {"INGOT_MAX_ISA",
      "Leave out instructions above this level, such as x86-64-v3"},
     {"RANK, WORLD_SIZE",

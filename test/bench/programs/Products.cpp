@@ -135,8 +135,6 @@ double compare(const Product &p, int32_t type, bool onTiles, ingot_math math,
 } // namespace
 
 int main(int argc, char **argv) {
-  // As in trainers: oneDNN's threads would keep ours off their cores.
-  limitSpinning(argv);
   int rounds = argc > 1 ? std::atoi(argv[1]) : 20;
   std::string_view name = argc > 2 ? argv[2] : "f32";
   int32_t type = name == "bf16"  ? INGOT_BF16
@@ -153,8 +151,9 @@ int main(int argc, char **argv) {
                  rounds <= 0 ? "ROUNDS: not a positive number" : "not a type");
     return 2;
   }
+  useAllThreads();
   dnnl::engine engine = getDnnlEngine();
-  dnnl::stream stream(engine);
+  dnnl::stream stream = getDnnlStream();
   std::printf("%6s %6s %6s %9s %9s %9s %6s\n", "m", "n", "k", "", "ingot",
               type == INGOT_F32 || onTiles ||
                       (type == INGOT_BF16 && gemm::multipliesBf16())

@@ -29,8 +29,6 @@
 #include <tuple>
 #include <vector>
 
-extern "C" void omp_set_num_threads(int count);
-
 using namespace ingot::runtime;
 using namespace ingot::runtime::tests;
 
@@ -128,7 +126,7 @@ TEST(Convolution, ScratchOfLayersIsAsPlanned) {
                         {14, 96, 96, 5, 2, 96},
                         {14, 128, 128, 3, 1, 32},
                         {14, 24, 40, 1, 1, 1}}) {
-      omp_set_num_threads(threads);
+      setThreadCount(threads);
       ingot_conv_desc d = {};
       d.type = INGOT_F32;
       d.channels_last = 1;
@@ -165,7 +163,7 @@ TEST(Convolution, ScratchOfLayersIsAsPlanned) {
           << layer.kernel << ", stride " << layer.stride << ", " << layer.groups
           << " groups";
     }
-  omp_set_num_threads(before);
+  setThreadCount(before);
 }
 
 // Parts of sums follow from the shape, and threads share them out.
@@ -194,7 +192,7 @@ TEST(Convolution, ThreadsDoNotChangeBits) {
           drawValues(d.batch * d.out_channels * product(d.out, rank));
       std::array<std::vector<float>, 3> results[3];
       for (int threads : {1, 2, 3}) {
-        omp_set_num_threads(threads);
+        setThreadCount(threads);
         auto &own = results[threads - 1];
         own = {output, input, filter};
         d.scratch_bytes = ingot::abi::getScratchBytes(d, {threads});
@@ -216,7 +214,7 @@ TEST(Convolution, ThreadsDoNotChangeBits) {
               << " channels, " << d.groups << " groups";
       }
     }
-  omp_set_num_threads(before);
+  setThreadCount(before);
 }
 
 // Results of 16 MiB are stored past the caches where they are aligned.

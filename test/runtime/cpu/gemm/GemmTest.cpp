@@ -21,8 +21,6 @@
 
 using namespace ingot::runtime;
 
-extern "C" void omp_set_num_threads(int count);
-
 namespace {
 
 /// What multiplies.
@@ -300,9 +298,9 @@ TEST(SplitGemm, RoundsWholeSums) {
 /// Sets the number of threads while it lives.
 struct Threads {
   explicit Threads(int count) : before(getThreadCount()) {
-    omp_set_num_threads(count);
+    setThreadCount(count);
   }
-  ~Threads() { omp_set_num_threads(before); }
+  ~Threads() { setThreadCount(before); }
   int before;
 };
 
@@ -354,12 +352,12 @@ TEST(GemmScratch, IsAsPlanned) {
 #ifdef __x86_64__
     machine.tilesF32 = machine.tilesHalves = random() % 2;
 #endif
-    omp_set_num_threads(static_cast<int>(machine.threads));
+    setThreadCount(static_cast<int>(machine.threads));
     ASSERT_LE(getPackedScratchBytes(d, isOnTiles(d, machine)),
               static_cast<size_t>(getScratchBytes(d, machine)))
         << d.batch << " x " << d.m << " x " << d.n << " x " << d.k;
   }
-  omp_set_num_threads(threads);
+  setThreadCount(threads);
 }
 
 /// Root of the mean squared error, over that of the results.
