@@ -238,6 +238,9 @@ void CpuTarget::addKernelPipeline(OpPassManager &manager, unsigned level,
   ExpandMathOptions units;
   units.ldexp = llvm::is_contained(host.features, "avx512f");
   units.roundBf16 = llvm::is_contained(host.features, "avx512bf16");
+  // A polynomial's latency is that of about four times as many operations as a
+  // processor holds to find independent ones.
+  units.interleave = 4;
   OpPassManager &functions = manager.nest<func::FuncOp>();
   addScalarPasses(functions, level, units);
   if (level > 1) {

@@ -11,6 +11,7 @@
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -92,6 +93,11 @@ struct Emitter {
     return arith::ShLIOp::create(b, loc, x, whole(bits));
   }
 
+  /// Emits the nearest number to x within bounds, or NaN.
+  Value clamp(Value x, double least, double most) const {
+    x = select(less(x, real(least)), real(least), x);
+    return select(less(real(most), x), real(most), x);
+  }
   /// Emits a polynomial (Horner's scheme) from the highest coefficient to the
   /// lowest.
   Value polynomial(Value x, ArrayRef<double> coefficients) const {
@@ -116,7 +122,14 @@ struct Emitter {
 
   /// Emits 1 / x for an x of at least 1, or infinity.
   Value reciprocal(Value x) const;
+  /// e^x as m * 2^n with m around 1, where n is in the range of integers.
+  struct Power {
+    Value m, n;
+  };
+  Power splitExp(Value x) const;
   Value exp(Value x) const;
+  /// Emits e^x, or e^-40 and e^40 beyond.
+  Value boundedExp(Value x) const;
   Value log(Value x) const;
   Value log1p(Value x) const;
   Value tanh(Value x) const;
@@ -134,17 +147,7 @@ Value Emitter::reciprocal(Value x) const {
 }
 
 /// e^x = 2^n e^r with |r| <= ln(2)/2; coefficients from Cephes.
-Value Emitter::exp(Value x) const {
-  if (approximates) {
-    Value power = mul(x, real(1.44269504088896341));
-    return LLVM::CallIntrinsicOp::create(
-               b, loc, x.getType(),
-               b.getStringAttr("llvm.nvvm.ex2.approx.ftz.f32"), power)
-        .getResult(0);
-  }
-  // Values beyond the bounds are infinite or 0 in any case.
-  x = select(less(x, real(-104)), real(-104), x);
-  x = select(less(real(89), x), real(89), x);
+Emitter::Power Emitter::splitExp(Value x) const {
   // Adding 1.5 * 2^23 leaves the nearest integer in the low bits.
   Value magic = real(12582912.0);
   Value shifted = fma(x, real(1.44269504088896341), magic);
@@ -155,7 +158,27 @@ Value Emitter::exp(Value x) const {
   Value p = polynomial(r, {1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3,
                            4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1});
   p = fma(p, mul(r, r), r);
-  return scale(add(p, real(1)), n);
+  return {add(p, real(1)), n};
+}
+
+Value Emitter::exp(Value x) const {
+  if (approximates) {
+    Value power = mul(x, real(1.44269504088896341));
+    return LLVM::CallIntrinsicOp::create(
+               b, loc, x.getType(),
+               b.getStringAttr("llvm.nvvm.ex2.approx.ftz.f32"), power)
+        .getResult(0);
+  }
+  // Values beyond the bounds are infinite or 0 in any case.
+  Power power = splitExp(clamp(x, -104, 89));
+  return scale(power.m, power.n);
+}
+
+Value Emitter::boundedExp(Value x) const {
+  if (approximates)
+    return exp(x);
+  Power power = splitExp(clamp(x, -40, 40));
+  return mul(power.m, powerOfTwo(power.n));
 }
 
 /// log(2^n m) with m around 1; coefficients from Cephes.
@@ -204,7 +227,7 @@ Value Emitter::tanh(Value x) const {
                        {-5.70498872745e-3, 2.06390887954e-2, -5.37397155531e-2,
                         1.33314422036e-1, -3.33332819422e-1});
   Value small = fma(mul(p, square), x, x);
-  Value power = exp(add(size, size));
+  Value power = boundedExp(add(size, size));
   Value sum = add(power, real(1));
   Value large = sub(real(1), approximates ? mul(real(2), reciprocal(sum))
                                           : div(real(2), sum));
@@ -227,7 +250,7 @@ Value Emitter::erf(Value x) const {
                               2.42546219e-2, -1.06777877e-1, -6.34846687e-1,
                               -1.28717512e-1});
   q = fma(q, size, sub(real(0), size));
-  Value large = withSignOf(sub(real(1), exp(q)), x);
+  Value large = withSignOf(sub(real(1), boundedExp(q)), x);
   return select(less(real(0.927734375), size), large, small);
 }
 
@@ -310,8 +333,34 @@ struct RoundByInstruction : OpRewritePattern<arith::TruncFOp> {
 struct ExpandMath : ingot::impl::ExpandMathBase<ExpandMath> {
   using ExpandMathBase::ExpandMathBase;
 
+  /// Interleaves the iterations of the innermost loop around an op that becomes
+  /// a polynomial. Loops with sums have an order of their own.
+  void interleaveLoop(Operation *op) {
+    auto loop = op->getParentOfType<scf::ForOp>();
+    if (!loop || loop.getNumResults() != 0 ||
+        loop->hasAttr(LLVM::LoopAnnotationAttr::getMnemonic()) ||
+        loop.getBody()
+            ->walk([](scf::ForOp) { return WalkResult::interrupt(); })
+            .wasInterrupted())
+      return;
+    MLIRContext *context = &getContext();
+    auto count = IntegerAttr::get(IntegerType::get(context, 32), interleave);
+    loop->setAttr(LLVM::LoopAnnotationAttr::getMnemonic(),
+                  LLVM::LoopAnnotationAttr::get(
+                      context, {}, {},
+                      LLVM::LoopInterleaveAttr::get(context, count), {}, {}, {},
+                      {}, {}, {}, {}, {}, {}, {}, {}, {}));
+  }
+
   void runOnOperation() override {
     MLIRContext *context = &getContext();
+    if (polynomials && interleave > 1)
+      getOperation()->walk([&](Operation *op) {
+        if (isa<math::ExpOp, math::LogOp, math::TanhOp, math::ErfOp,
+                math::Log1pOp>(op) &&
+            op->getResult(0).getType().isF32())
+          interleaveLoop(op);
+      });
     RewritePatternSet patterns(context);
     arith::populateExpandBFloat16Patterns(patterns);
     ingot::populateExpandFloat8Patterns(patterns, /*rounds=*/!roundFloat8);

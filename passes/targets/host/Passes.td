@@ -27,6 +27,9 @@ def ExpandMath : Pass<"ingot-expand-math"> {
     as in GELU and its gradient, tanh has no polynomial around 0: its error is below 2^-21, and not relative.
   }];
   let options = [
+    Option<"interleave", "interleave", "unsigned", "1",
+           "iterations of innermost elementwise loops that LLVM interleaves where there are polynomials, since each "
+           "operation waits for the one before">,
     Option<"polynomials", "polynomials", "bool", "true", "expand functions; otherwise only conversions">,
     Option<"ldexp", "ldexp", "bool", "false",
            "use llvm.intr.ldexp, for which the CPU has an instruction (AVX-512)">,
