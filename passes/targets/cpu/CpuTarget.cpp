@@ -238,8 +238,8 @@ void CpuTarget::addKernelPipeline(OpPassManager &manager, unsigned level,
   ExpandMathOptions units;
   units.ldexp = llvm::is_contained(host.features, "avx512f");
   units.roundBf16 = llvm::is_contained(host.features, "avx512bf16");
-  // A polynomial's latency is that of about four times as many operations as a
-  // processor holds to find independent ones.
+  // The operations of a polynomial wait for each other. Four independent
+  // iterations keep the units busy.
   units.interleave = 4;
   OpPassManager &functions = manager.nest<func::FuncOp>();
   addScalarPasses(functions, level, units);

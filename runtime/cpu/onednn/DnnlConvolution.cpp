@@ -103,8 +103,8 @@ Description::Description(const ingot_conv_desc &d) {
 }
 
 /// Whether an implementation multiplies on tile units, if there are any and
-/// its operands have 16 bits: kernels of this tree are faster than the
-/// library's others.
+/// its operands have 16 bits. The library was built without the GEMM kernels
+/// that some of its other implementations call, which are slow without them.
 static bool isWorthCalling(const ingot_conv_desc &desc,
                            const dnnl::primitive_desc_base &primitive) {
   return desc.type == INGOT_F32 || !hasTileUnits() ||
