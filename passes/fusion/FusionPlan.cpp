@@ -486,9 +486,12 @@ void FusionPlan::mergeNodes() {
       if (!kind)
         continue;
       absorb(earlier, later, *kind);
-      for (Value input : nodes[later].inputs)
-        if (!llvm::is_contained(readersOf[input], later))
-          readersOf[input].push_back(later);
+      // Only this node has been added last.
+      for (Value input : nodes[later].inputs) {
+        auto &readers = readersOf[input];
+        if (readers.empty() || readers.back() != later)
+          readers.push_back(later);
+      }
     }
   }
 }

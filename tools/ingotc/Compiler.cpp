@@ -13,6 +13,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/Remarks.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Remark/RemarkStreamer.h"
 #include "passes/Pipeline.h"
 #include "passes/Registration.h"
@@ -201,6 +202,10 @@ bool Compiler::runPasses(llvm::function_ref<void(OpPassManager &)> build) {
   ModuleOp module = *model.module;
   PassManager manager(&context);
   build(manager);
+  // To verify after every pass takes as long as the passes of a large graph.
+  // ingot-opt, which tests run, and a dump, which looks for a defect, do it.
+  bool verifiesEach = !options.dumpPasses.empty();
+  manager.enableVerifier(verifiesEach);
   manager.addInstrumentation(progress.createInstrumentation());
   // A dump shows the whole module, remarks come in one order.
   if (!options.dumpPasses.empty() || !options.remarks.empty())
@@ -208,7 +213,8 @@ bool Compiler::runPasses(llvm::function_ref<void(OpPassManager &)> build) {
   if (!options.dumpPasses.empty())
     manager.addInstrumentation(
         createPassDump(options.dumpPasses, module, passNumber));
-  return succeeded(manager.run(module));
+  return succeeded(manager.run(module)) &&
+         (verifiesEach || succeeded(verify(module)));
 }
 
 void Compiler::writeText(const std::string &path, const std::string &bytes) {
@@ -271,12 +277,13 @@ std::string Compiler::manifest(WeightStorage storage) {
   llvm::json::Object object = buildManifest(*model.module, storage);
   object["target"] = target.describe();
   llvm::json::Array segments;
+  SymbolTable symbols(*model.module);
   for (const auto &segment : model.exportTemplate.segments) {
     if (segment.literalBytes > 0)
       segments.push_back(llvm::json::Object{{"literal", segment.literalBytes}});
     if (segment.state.empty())
       continue;
-    auto state = model.module->lookupSymbol<StateOp>(segment.state);
+    auto state = symbols.lookup<StateOp>(segment.state);
     Type element = state.getTensorType().getElementType();
     segments.push_back(llvm::json::Object{
         {"state", segment.state},

@@ -47,6 +47,8 @@ GraphImporter::GraphImporter(const onnx::ModelProto &model,
       builder(module.getContext()) {
   for (const onnx::TensorProto &tensor : graph.initializer())
     initializers[tensor.name()] = &tensor;
+  for (auto state : module.getOps<StateOp>())
+    declared.insert(state.getSymName());
 }
 
 //===----------------------------------------------------------------------===//
@@ -202,7 +204,7 @@ Value GraphImporter::addState(StringRef name, Role role, RankedTensorType type,
   Location loc = NameLoc::get(StringAttr::get(context, name));
   OpBuilder::InsertionGuard guard(builder);
   // Several functions of a module share their states.
-  if (!SymbolTable::lookupSymbolIn(module, name)) {
+  if (declared.insert(name).second) {
     auto functions = module.getOps<func::FuncOp>();
     builder.setInsertionPoint(*functions.begin());
     StateOp::create(builder, loc, builder.getStringAttr(name), role, type,

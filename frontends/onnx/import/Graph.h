@@ -164,6 +164,8 @@ private:
   llvm::SmallVector<mlir::DictionaryAttr> argumentAttrs, resultAttrs;
   llvm::SmallVector<mlir::Value> results;
   llvm::StringSet<> states, symbolicNames;
+  /// The states of the module.
+  llvm::StringSet<> declared;
   llvm::SmallVector<std::string> unbound;
   int64_t batch = 0;
   int32_t nextStream = 0;
