@@ -330,18 +330,30 @@ struct RoundByInstruction : OpRewritePattern<arith::TruncFOp> {
   }
 };
 
+/// Returns whether the op becomes a polynomial.
+bool isExpanded(Operation *op) {
+  return isa<math::ExpOp, math::LogOp, math::TanhOp, math::ErfOp,
+             math::Log1pOp>(op) &&
+         op->getResult(0).getType().isF32();
+}
+
 struct ExpandMath : ingot::impl::ExpandMathBase<ExpandMath> {
   using ExpandMathBase::ExpandMathBase;
 
-  /// Interleaves the iterations of the innermost loop around an op that becomes
-  /// a polynomial. Loops with sums have an order of their own.
-  void interleaveLoop(Operation *op) {
-    auto loop = op->getParentOfType<scf::ForOp>();
-    if (!loop || loop.getNumResults() != 0 ||
-        loop->hasAttr(LLVM::LoopAnnotationAttr::getMnemonic()) ||
-        loop.getBody()
-            ->walk([](scf::ForOp) { return WalkResult::interrupt(); })
-            .wasInterrupted())
+  /// Interleaves the iterations of an innermost loop with polynomials. Loops
+  /// with sums have an order of their own. In loops with many polynomials, the
+  /// values of several iterations do not fit the registers, and LLVM takes long
+  /// to compile them.
+  void interleaveLoop(scf::ForOp loop) {
+    constexpr unsigned maxPolynomials = 4;
+    unsigned polynomials = 0, loops = 0;
+    loop.getBody()->walk([&](Operation *op) {
+      polynomials += isExpanded(op);
+      loops += isa<scf::ForOp>(op);
+    });
+    if (loops != 0 || polynomials == 0 || polynomials > maxPolynomials ||
+        loop.getNumResults() != 0 ||
+        loop->hasAttr(LLVM::LoopAnnotationAttr::getMnemonic()))
       return;
     MLIRContext *context = &getContext();
     auto count = IntegerAttr::get(IntegerType::get(context, 32), interleave);
@@ -355,12 +367,7 @@ struct ExpandMath : ingot::impl::ExpandMathBase<ExpandMath> {
   void runOnOperation() override {
     MLIRContext *context = &getContext();
     if (polynomials && interleave > 1)
-      getOperation()->walk([&](Operation *op) {
-        if (isa<math::ExpOp, math::LogOp, math::TanhOp, math::ErfOp,
-                math::Log1pOp>(op) &&
-            op->getResult(0).getType().isF32())
-          interleaveLoop(op);
-      });
+      getOperation()->walk([&](scf::ForOp loop) { interleaveLoop(loop); });
     RewritePatternSet patterns(context);
     arith::populateExpandBFloat16Patterns(patterns);
     ingot::populateExpandFloat8Patterns(patterns, /*rounds=*/!roundFloat8);

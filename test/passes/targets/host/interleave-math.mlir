@@ -3,7 +3,8 @@
 
 // NONE-NOT: loop_interleave
 
-// Innermost loops with polynomials, but none of other loops, and none with a sum, whose order interleaving would change.
+// Innermost loops with polynomials, but none of other loops, and none with a sum, whose order interleaving would change,
+// and none with many polynomials.
 
 // CHECK: #[[INTERLEAVE:.*]] = #llvm.loop_interleave<count = 4 : i32>
 // CHECK: #[[LOOP:.*]] = #llvm.loop_annotation<interleave = #[[INTERLEAVE]]>
@@ -42,4 +43,20 @@ func.func @sum(%x: memref<64xf32>, %from: index, %to: index, %step: index, %zero
     scf.yield %2 : f32
   }
   return %sum : f32
+}
+
+// CHECK-LABEL: @many
+// CHECK-NOT:     loop_annotation
+// CHECK:         return
+func.func @many(%x: memref<64xf32>, %from: index, %to: index, %step: index) {
+  scf.for %i = %from to %to step %step {
+    %0 = memref.load %x[%i] : memref<64xf32>
+    %1 = math.exp %0 : f32
+    %2 = math.exp %1 : f32
+    %3 = math.exp %2 : f32
+    %4 = math.exp %3 : f32
+    %5 = math.exp %4 : f32
+    memref.store %5, %x[%i] : memref<64xf32>
+  }
+  return
 }
