@@ -129,7 +129,7 @@ void updateStrip(const ScoreBlock &scores, int64_t first, int64_t rows,
                              states, sum + i * width, width);
   };
   if (scores.isPlain()) {
-    run(Constant<kStripRows>());
+    run(Constant<6>());
     run(Constant<4>());
     run(Constant<1>());
   }
@@ -222,7 +222,8 @@ class PackedKeys {
 public:
   PackedKeys(const Operands &o, const BlockPosition &at, int64_t first,
              int64_t count, float *keys, float *values)
-      : size(o.shape.size), valueSize(o.shape.valueSize), count(count),
+      : size(o.shape.size), valueSize(o.shape.valueSize),
+        width(abi::alignTo(valueSize, kTileColumns)), count(count),
         keyRows(rowsOf(o, o.k, at.batch, keyHeadOf(o, at), first)),
         valueRows(rowsOf(o, o.v, at.batch, keyHeadOf(o, at), first)),
         packsValues(valueSize % kTileColumns != 0 || !isReadInPlace(valueRows)),
@@ -230,15 +231,15 @@ public:
 
   /// Packs up to `end` columns.
   void packUntil(int64_t end) {
-    for (; packed < end; packed += kTileColumns) {
-      int64_t rows = smaller(kTileColumns, count - packed);
+    for (; packed < end; packed += kStripColumns) {
+      int64_t rows = smaller(kStripColumns, count - packed);
       while (fetched < packed + rows)
         prefetch();
       packTransposed(rows, size, keyRows.from(packed), keysAt(packed),
-                     kTileColumns);
+                     kStripColumns);
       if (packsValues)
-        packPanels(rows, valueSize, valueRows.from(packed),
-                   values + packed * kTileColumns, count * kTileColumns);
+        pack(rows, valueSize, valueRows.from(packed), values + packed * width,
+             width);
     }
   }
   /// Prefetches one more key and its value.
@@ -249,15 +250,15 @@ public:
     valueRows.prefetch(fetched++, valueSize);
   }
 
+  /// The panel of keys from a column, its first, on.
   float *keysAt(int64_t column) const { return keys + column * size; }
-  /// Values from a key and a column, the first of a panel, on.
-  const float *valuesAt(int64_t key, int64_t column) const {
-    return packsValues
-               ? values + column * count + key * kTileColumns
-               : reinterpret_cast<const float *>(valueRows.at(key)) + column;
+  /// Values from a key on.
+  const float *valuesAt(int64_t key) const {
+    return packsValues ? values + key * width
+                       : reinterpret_cast<const float *>(valueRows.at(key));
   }
   int64_t valueDistance() const {
-    return packsValues ? kTileColumns : valueRows.elementStride();
+    return packsValues ? width : valueRows.elementStride();
   }
 
 private:
@@ -265,7 +266,7 @@ private:
     return at.head / (o.shape.heads / o.shape.keyHeads);
   }
 
-  int64_t size, valueSize, count, packed = 0, fetched = 0;
+  int64_t size, valueSize, width, count, packed = 0, fetched = 0;
   TypedRows<const char> keyRows, valueRows;
   bool packsValues;
   float *keys, *values;
@@ -308,10 +309,10 @@ void computeForward(const Operands &o, int64_t task, float *scratch) {
           pack(count, s.size, queries.from(r), q, ks);
           a = q;
         }
-        for (int64_t w = columns.begin; w < columns.end; w += kTileColumns)
-          ScoreBlock::multiplyColumns(count, s.size, a, lda, packed.keysAt(w),
-                                      kTileColumns, columns.end - w, p + w,
-                                      kForwardKeys);
+        for (int64_t w = columns.begin / kStripColumns * kStripColumns;
+             w < columns.end; w += kStripColumns)
+          ScoreBlock::multiplyPanel(count, s.size, a, lda, packed.keysAt(w),
+                                    kStripColumns, w, columns, p, kForwardKeys);
         // Keys before this block were hidden from all of these queries.
         bool isFirst =
             k0 == blocks.begin || (s.left >= 0 && at.begin + r - s.left >= k0);
@@ -324,11 +325,12 @@ void computeForward(const Operands &o, int64_t task, float *scratch) {
         }
         updateStrip(scores, r, count, columns, p, kForwardKeys, states, sum,
                     vs);
-        for (int64_t w = 0; w < vs; w += kTileColumns)
-          multiplyStrip<2, false>(
+        forEachTile(vs, [&](int64_t w, auto vectors) {
+          multiplyRows<vectors, false>(
               count, range.end - range.begin, p + range.begin,
-              Constant<kForwardKeys>(), packed.valuesAt(range.begin, w),
+              Constant<kForwardKeys>(), packed.valuesAt(range.begin) + w,
               packed.valueDistance(), sum + w, vs, !isFirst);
+        });
       }
       if (isLast)
         writeResults(o, at, states, r, count, sum, vs);

@@ -19,8 +19,8 @@ namespace {
 /// The scores of a block of queries with a block of keys.
 struct ScoreBlock {
   const AttentionShape &s;
-  /// Rows of a strip, for all of which the same columns are computed; columns
-  /// end at a multiple of `grain`.
+  /// Rows of a strip, for all of which the same columns are computed, from a
+  /// multiple of `grain` to another.
   int64_t strip, grain;
   int64_t batch, head, q0, queries, k0, keys;
 
@@ -45,13 +45,12 @@ struct ScoreBlock {
   Range keysOfStrip(int64_t first) const {
     return keysOf(first, smaller(first + strip, queries));
   }
-  /// The columns that are computed for the strip, which start with a tile.
+  /// The columns that are computed for the strip.
   Range columnsOf(int64_t first) const {
     Range range = keysOfStrip(first);
     if (range.isEmpty())
       return {0, 0};
-    return {range.begin / kTileColumns * kTileColumns,
-            abi::alignTo(range.end, grain)};
+    return {range.begin / grain * grain, abi::alignTo(range.end, grain)};
   }
   /// The part of the strip's columns, in whole vectors, that holds all keys
   /// that one query may attend to.
@@ -73,23 +72,36 @@ struct ScoreBlock {
   /// c = a b in the columns that columnsOf gives; a has `size` columns.
   void multiplyColumns(int64_t size, const float *a, int64_t lda,
                        const float *b, float *c) const {
-    for (int64_t w = 0; w < kKeyBlock; w += kTileColumns)
-      for (int64_t r = 0; r < queries; r += strip) {
-        Range columns = columnsOf(r);
-        if (w >= columns.begin && w < columns.end)
-          multiplyColumns(smaller(strip, queries - r), size, a + r * lda, lda,
-                          b + w, kKeyBlock, columns.end - w,
-                          c + r * kKeyBlock + w, kKeyBlock);
-      }
+    for (int64_t w = 0; w < kKeyBlock; w += kStripColumns)
+      for (int64_t r = 0; r < queries; r += strip)
+        multiplyPanel(smaller(strip, queries - r), size, a + r * lda, lda,
+                      b + w, kKeyBlock, w, columnsOf(r), c + r * kKeyBlock,
+                      kKeyBlock);
   }
-  /// The same for a tile, of which `columns` are wanted.
-  static void multiplyColumns(int64_t rows, int64_t size, const float *a,
-                              int64_t lda, const float *b, int64_t ldb,
-                              int64_t columns, float *c, int64_t ldc) {
-    if (columns > kLanes)
-      multiplyStrip<2, false>(rows, size, a, lda, b, ldb, c, ldc, false);
-    else
-      multiplyStrip<1, false>(rows, size, a, lda, b, ldb, c, ldc, false);
+  /// The same for a strip and those of the columns that are in the panel b,
+  /// whose first column is `first`.
+  static void multiplyPanel(int64_t rows, int64_t size, const float *a,
+                            int64_t lda, const float *b, int64_t ldb,
+                            int64_t first, Range columns, float *c,
+                            int64_t ldc) {
+    int64_t begin = larger(columns.begin, first);
+    int64_t end = smaller(columns.end, first + kStripColumns);
+    b += begin - first;
+    c += begin;
+    auto run = [&](auto vectors) {
+      multiplyRows<vectors, false>(rows, size, a, lda, b, ldb, c, ldc, false);
+    };
+    int64_t count = (end - begin) / kLanes;
+    if (count == kStripVectors)
+      return run(Constant<kStripVectors>());
+    if constexpr (kStripVectors == 4) {
+      if (count == 3)
+        return run(Constant<3>());
+      if (count == 2)
+        return run(Constant<2>());
+    }
+    if (count == 1)
+      run(Constant<1>());
   }
 
   /// Computes the same on tile units.

@@ -19,10 +19,17 @@ namespace {
 // Products of tiles on vector units
 //===----------------------------------------------------------------------===//
 
-/// Rows of a strip. With 32 registers fewer than in a tile of a GEMM keep the
-/// units busy, too: fewer products that a causal mask hides are computed, and
-/// most numbers of queries, and blocks of keys, have no remainder.
-constexpr int64_t kStripRows = kLanes == 16 ? 8 : kTileRows;
+/// Rows of a strip of queries, or keys, that is finished at once.
+constexpr int64_t kStripRows = kTileRows;
+/// Vectors of the widest tile of a product. It loads few elements of the left
+/// operand, each of which takes an instruction.
+constexpr int kStripVectors = kLanes == 16 ? 4 : 2;
+constexpr int64_t kStripColumns = kStripVectors * kLanes;
+
+/// Rows of a tile of so many vectors, whose sums stay in registers.
+constexpr int getTileRows(int vectors) {
+  return vectors > 2 ? kTileRows * 2 / vectors : kTileRows;
+}
 
 /// c = a b, or c += a b if `adds`, for a tile of `Rows` rows and `Vectors`
 /// vectors of columns of c: element (row, inner) of a is at row * lda + inner,
@@ -58,14 +65,15 @@ inline void multiplyTile(int64_t depth, const float *a, Distance lda,
       store(c + r * ldc + v * kLanes, sum[r][v]);
 }
 
-/// The same for at most kStripRows rows.
+/// The same for any number of rows.
 template <int Vectors, bool ByColumns, typename Distance>
-void multiplyStrip(int64_t rows, int64_t depth, const float *a, Distance lda,
-                   const float *b, int64_t ldb, float *c, int64_t ldc,
-                   bool adds) {
-  if (rows == kStripRows)
-    return multiplyTile<kStripRows, Vectors, ByColumns>(depth, a, lda, b, ldb,
-                                                        c, ldc, adds);
+void multiplyRows(int64_t rows, int64_t depth, const float *a, Distance lda,
+                  const float *b, int64_t ldb, float *c, int64_t ldc,
+                  bool adds) {
+  constexpr int most = getTileRows(Vectors);
+  if (rows == most)
+    return multiplyTile<most, Vectors, ByColumns>(depth, a, lda, b, ldb, c, ldc,
+                                                  adds);
   int64_t r = 0;
   auto run = [&](auto count) {
     for (; r + count <= rows; r += count)
@@ -73,6 +81,7 @@ void multiplyStrip(int64_t rows, int64_t depth, const float *a, Distance lda,
           depth, a + (ByColumns ? r : r * lda), lda, b, ldb, c + r * ldc, ldc,
           adds);
   };
+  run(Constant<most>());
   run(Constant<4>());
   run(Constant<1>());
 }
@@ -82,6 +91,17 @@ struct Range {
   bool isEmpty() const { return end <= begin; }
 };
 
+/// Calls `run(first, vectors)` for the tiles of `width` columns, a multiple of
+/// kTileColumns.
+template <typename Run> inline void forEachTile(int64_t width, Run run) {
+  int64_t w = 0;
+  for (; w + kStripColumns <= width; w += kStripColumns)
+    run(w, Constant<kStripVectors>());
+  if constexpr (kStripColumns > kTileColumns)
+    for (; w < width; w += kTileColumns)
+      run(w, Constant<kTileColumns / kLanes>());
+}
+
 /// c = a b, or c += a b if `adds`, for `rows` rows and `width` columns, a
 /// multiple of kTileColumns. `depthOf(first)` is the range of inner indices
 /// that contribute to the strip of rows that starts at `first`.
@@ -89,18 +109,19 @@ template <bool ByColumns, typename Distance, typename DepthOf>
 inline void multiply(int64_t rows, int64_t width, const float *a, Distance lda,
                      const float *b, int64_t ldb, float *c, int64_t ldc,
                      bool adds, DepthOf depthOf) {
-  for (int64_t w = 0; w < width; w += kTileColumns)
+  forEachTile(width, [&](int64_t w, auto vectors) {
     for (int64_t r = 0; r < rows; r += kStripRows) {
       Range depth = depthOf(r);
       if (depth.isEmpty() && adds)
         continue;
       if (depth.isEmpty())
         depth = {0, 0};
-      multiplyStrip<2, ByColumns>(
+      multiplyRows<vectors, ByColumns>(
           smaller(kStripRows, rows - r), depth.end - depth.begin,
           a + (ByColumns ? depth.begin * lda + r : r * lda + depth.begin), lda,
           b + depth.begin * ldb + w, ldb, c + r * ldc + w, ldc, adds);
     }
+  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -247,18 +268,6 @@ void pack(int64_t rows, int64_t size, const TypedRows<const char> &from,
   visitType(from.type, [&](auto type) {
     for (int64_t r = 0; r < rows; ++r)
       packRow<type>(from, r, 0, size, ld, to + r * ld);
-  });
-}
-
-/// Copies rows to f32 in panels of kTileColumns columns, `panelSize` elements
-/// apart, with zeros behind column `size`.
-void packPanels(int64_t rows, int64_t size, const TypedRows<const char> &from,
-                float *to, int64_t panelSize) {
-  visitType(from.type, [&](auto type) {
-    for (int64_t r = 0; r < rows; ++r)
-      for (int64_t c = 0; c < size; c += kTileColumns)
-        packRow<type>(from, r, c, smaller(kTileColumns, size - c), kTileColumns,
-                      to + c / kTileColumns * panelSize + r * kTileColumns);
   });
 }
 
