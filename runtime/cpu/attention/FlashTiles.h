@@ -26,7 +26,7 @@ constexpr int64_t kStripRows = kTileRows;
 constexpr int kStripVectors = kLanes == 16 ? 4 : 2;
 constexpr int64_t kStripColumns = kStripVectors * kLanes;
 
-/// Rows of a tile of so many vectors, whose sums stay in registers.
+/// Rows of a tile of `vectors` vectors, whose sums stay in registers.
 constexpr int getTileRows(int vectors) {
   return vectors > 2 ? kTileRows * 2 / vectors : kTileRows;
 }
