@@ -518,35 +518,6 @@ int Compiler::run(LinkInput &link, size_t index) {
 
 } // namespace
 
-/// Sets the file of the machine to plan for, none for built-in figures: what
-/// --machine says, else what the environment says, else this one, measured, if
-/// it is what code is generated for.
-static void resolveMachine(PipelineOptions &pipeline) {
-  bool isNative = pipeline.target == "cpu" &&
-                  (pipeline.arch.empty() || pipeline.arch == "native");
-  bool isDefault = pipeline.machine.empty();
-  if (isDefault && isNative) {
-    const char *setting = std::getenv(kMachineVariable);
-    pipeline.machine = setting && *setting ? setting : "measured";
-  }
-  if (pipeline.machine == "built-in")
-    pipeline.machine.clear();
-  if (pipeline.machine != "measured")
-    return;
-  if (pipeline.target != "cpu")
-    throw runtime::usageError("--machine", "measures CPUs, not GPUs",
-                              "name a file with the GPU's figures");
-  try {
-    pipeline.machine = findMeasuredProfile();
-  } catch (const runtime::Error &error) {
-    if (!isDefault)
-      throw;
-    llvm::errs() << "note: plans with built-in figures of this CPU: "
-                 << error.getWhat() << "\n";
-    pipeline.machine.clear();
-  }
-}
-
 int ingot::forecast(CompilerOptions options, Forecast &result) {
   options.dumpPasses.clear();
   options.remarks.clear();

@@ -3,6 +3,7 @@
 #include "tools/ingotc/MeasuredProfile.h"
 
 #include "dialects/ingot/target/Machine.h"
+#include "passes/Pipeline.h"
 #include "runtime/abi/Processor.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/File.h"
@@ -20,6 +21,10 @@
 
 using namespace ingot;
 
+/// Says which machine is planned for where --machine does not: built-in,
+/// measured or a file.
+static constexpr const char *kMachineVariable = "INGOT_MACHINE";
+
 /// Returns a digest of the profile's fields and their built-in values, so that
 /// a file with other fields is not taken for a profile of this compiler.
 static std::string digestFields() {
@@ -27,7 +32,11 @@ static std::string digestFields() {
                          /*LowerCase=*/true, /*Width=*/16);
 }
 
-std::string ingot::findMeasuredProfile() {
+/// Returns the profile that ingot-measure wrote of this machine: once for a
+/// model of CPU, level of INGOT_MAX_ISA, number of threads, version and digest
+/// of the profile's fields, in the user's cache directory. The first call
+/// measures, and says so on stderr. Throws failure.
+static std::string findMeasuredProfile() {
   auto fail = [](const llvm::Twine &what) {
     return runtime::failure(
         "--machine measured", what.str(),
@@ -58,4 +67,30 @@ std::string ingot::findMeasuredProfile() {
                                 &message) != 0)
     throw fail("ingot-measure failed " + message);
   return path.str().str();
+}
+
+void ingot::resolveMachine(PipelineOptions &pipeline) {
+  bool isNative = pipeline.target == "cpu" &&
+                  (pipeline.arch.empty() || pipeline.arch == "native");
+  bool isDefault = pipeline.machine.empty();
+  if (isDefault && isNative) {
+    const char *setting = std::getenv(kMachineVariable);
+    pipeline.machine = setting && *setting ? setting : "measured";
+  }
+  if (pipeline.machine == "built-in")
+    pipeline.machine.clear();
+  if (pipeline.machine != "measured")
+    return;
+  if (pipeline.target != "cpu")
+    throw runtime::usageError("--machine", "measures CPUs, not GPUs",
+                              "name a file with the GPU's figures");
+  try {
+    pipeline.machine = findMeasuredProfile();
+  } catch (const runtime::Error &error) {
+    if (!isDefault)
+      throw;
+    llvm::errs() << "note: plans with built-in figures of this CPU: "
+                 << error.getWhat() << "\n";
+    pipeline.machine.clear();
+  }
 }

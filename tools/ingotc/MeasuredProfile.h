@@ -1,26 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// The machine profile that `--machine measured` uses.
+// The machine that is planned for, and the profile that `--machine measured`
+// uses.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef INGOT_TOOLS_INGOTC_MEASUREDPROFILE_H
 #define INGOT_TOOLS_INGOTC_MEASUREDPROFILE_H
 
-#include <string>
-
 namespace ingot {
+struct PipelineOptions;
 
-/// The environment variable that says which machine is planned for where
-/// --machine does not: built-in, measured or a file.
-inline constexpr const char *kMachineVariable = "INGOT_MACHINE";
-
-/// Returns the profile that ingot-measure wrote of this machine: once for a
-/// model of CPU, level of INGOT_MAX_ISA, number of threads, version and digest
-/// of the profile's fields, in the user's cache directory. The first call
-/// measures, and says so on stderr. Throws failure.
-std::string findMeasuredProfile();
+/// Sets the file of the machine to plan for, none for built-in figures: what
+/// --machine says, else what the environment says, else this one, measured, if
+/// it is what code is generated for. Measures on the first call, and says so on
+/// stderr. Throws Error.
+void resolveMachine(PipelineOptions &pipeline);
 
 } // namespace ingot
 
