@@ -10,6 +10,7 @@
 #define INGOT_TEST_FAKES_CUDA_NUMBERS_FLOAT8_H
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -18,7 +19,8 @@ namespace fakes {
 
 enum class Float8 { E4M3, E5M2 };
 
-inline double decodeFloat8(uint8_t bits, Float8 type) {
+/// What the bits mean, by the definition of the type.
+inline double computeFloat8(uint8_t bits, Float8 type) {
   int mantissaBits = type == Float8::E4M3 ? 3 : 2;
   int bias = type == Float8::E4M3 ? 7 : 15;
   int exponent = (bits & 0x7f) >> mantissaBits;
@@ -33,25 +35,41 @@ inline double decodeFloat8(uint8_t bits, Float8 type) {
   return sign * std::ldexp(whole, std::max(exponent, 1) - bias - mantissaBits);
 }
 
+/// All numbers of a type, by their bits.
+template <Float8 type> const std::array<double, 256> &getFloat8Numbers() {
+  static const std::array<double, 256> numbers = [] {
+    std::array<double, 256> all;
+    for (size_t bits = 0; bits < all.size(); ++bits)
+      all[bits] = computeFloat8(static_cast<uint8_t>(bits), type);
+    return all;
+  }();
+  return numbers;
+}
+inline const std::array<double, 256> &getFloat8Numbers(Float8 type) {
+  return type == Float8::E4M3 ? getFloat8Numbers<Float8::E4M3>()
+                              : getFloat8Numbers<Float8::E5M2>();
+}
+
+inline double decodeFloat8(uint8_t bits, Float8 type) {
+  return getFloat8Numbers(type)[bits];
+}
+
 /// `.rn.satfinite`: the nearest number, of two the one with an even last bit.
 inline uint8_t encodeFloat8(float value, Float8 type) {
-  auto sign = static_cast<uint8_t>(std::signbit(value) ? 0x80 : 0);
   if (std::isnan(value))
     return 0x7f;
+  auto sign = static_cast<uint8_t>(std::signbit(value) ? 0x80 : 0);
+  uint8_t largest = type == Float8::E4M3 ? 0x7e : 0x7b;
   double size = std::fabs(static_cast<double>(value));
-  uint8_t largest = type == Float8::E4M3 ? 0x7e : 0x7b, best = 0;
-  double distance = std::numeric_limits<double>::infinity();
-  if (std::isinf(value))
-    return sign | largest;
-  for (int bits = 0; bits <= largest; ++bits) {
-    double other =
-        std::fabs(decodeFloat8(static_cast<uint8_t>(bits), type) - size);
-    if (other < distance || (other == distance && bits % 2 == 0)) {
-      distance = other;
-      best = static_cast<uint8_t>(bits);
-    }
-  }
-  return sign | best;
+  // Positive numbers grow with their bits.
+  const double *numbers = getFloat8Numbers(type).data();
+  const double *above = std::lower_bound(numbers, numbers + largest, size);
+  auto bits = static_cast<uint8_t>(above - numbers);
+  if (bits == 0 || size >= *above)
+    return sign | bits;
+  double down = size - above[-1], up = *above - size;
+  return sign | static_cast<uint8_t>(
+                    bits - (down < up || (down == up && bits % 2 == 1)));
 }
 
 } // namespace fakes

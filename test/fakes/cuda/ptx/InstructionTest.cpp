@@ -220,7 +220,7 @@ TEST(Instructions, RoundToBfloat) {
 /// Saturating, ties to even, the first operand in the upper byte.
 TEST(Instructions, RoundToFloat8) {
   std::array<Lane, lanes> memory;
-  const float numbers[] = {17, 19, -1e9F, 0.0009765625F, -0.0029296875F, 1};
+  const float numbers[] = {17, 19, -1e30F, 0.0009765625F, -0.0029296875F, 1};
   for (int lane = 0; lane < lanes; ++lane)
     memory[lane].words = {toWord(numbers[lane % 6]), toWord(448.0F)};
   auto results = run("	ld.global.b32 	%r2, [%rd2];\n"
