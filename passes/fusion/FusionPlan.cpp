@@ -486,7 +486,7 @@ void FusionPlan::mergeNodes() {
       if (!kind)
         continue;
       absorb(earlier, later, *kind);
-      // Only this node has been added last.
+      // Readers are in the order of nodes: if this one is known, it is last.
       for (Value input : nodes[later].inputs) {
         auto &readers = readersOf[input];
         if (readers.empty() || readers.back() != later)

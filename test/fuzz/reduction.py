@@ -69,7 +69,7 @@ def location(problem, box):
             timeout=120,
             env=sandbox.environment(box.folder),
             stdin=subprocess.DEVNULL,
-            preexec_fn=sandbox.limits(0),
+            preexec_fn=sandbox.limits(0, sandbox.cpu_seconds()),
         )
     except subprocess.TimeoutExpired:
         return ""

@@ -58,9 +58,9 @@ class Outcome:
 
 @functools.lru_cache(maxsize=1)
 def slowness(_period):
-    """How many times slower than the reference this processor is now: machines that
-    share their cores with others lose half of their speed from one minute to the next.
-    The work, like a compiler's, allocates and takes branches."""
+    """How many times slower than the reference this processor is, measured once a
+    period: machines that share their cores with others lose half of their speed from
+    one minute to the next. The work, like a compiler's, allocates and takes branches."""
     start = time.thread_time()
     values = [{"name": f"v{i}", "shape": [i, i % 7], "uses": [str(j) for j in range(i % 9)]} for i in range(4000)]
     text = json.dumps(values)
@@ -70,10 +70,11 @@ def slowness(_period):
 
 
 def cpu_seconds():
+    """The CPU time that a program may take, at the speed of the last seconds."""
     return math.ceil(CPU_SECONDS * slowness(time.monotonic() // 10))
 
 
-def limits(memory, seconds=CPU_SECONDS):
+def limits(memory, seconds):
     def apply():
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))

@@ -202,8 +202,9 @@ bool Compiler::runPasses(llvm::function_ref<void(OpPassManager &)> build) {
   ModuleOp module = *model.module;
   PassManager manager(&context);
   build(manager);
-  // To verify after every pass takes as long as the passes of a large graph.
-  // ingot-opt, which tests run, and a dump, which looks for a defect, do it.
+  // In a large graph, to verify after each pass takes longer than the passes.
+  // ingot-opt verifies after each pass, and so does a dump, which is written to
+  // find a defect.
   bool verifiesEach = !options.dumpPasses.empty();
   manager.enableVerifier(verifiesEach);
   manager.addInstrumentation(progress.createInstrumentation());

@@ -44,11 +44,9 @@ GraphImporter::GraphImporter(const onnx::ModelProto &model,
                              ModuleOp module, GraphMeaning meaning)
     : model(model), graph(model.graph()), options(options),
       roles(std::move(roles)), meaning(meaning), file(file), module(module),
-      builder(module.getContext()) {
+      symbols(module), builder(module.getContext()) {
   for (const onnx::TensorProto &tensor : graph.initializer())
     initializers[tensor.name()] = &tensor;
-  for (auto state : module.getOps<StateOp>())
-    declared.insert(state.getSymName());
 }
 
 //===----------------------------------------------------------------------===//
@@ -204,11 +202,11 @@ Value GraphImporter::addState(StringRef name, Role role, RankedTensorType type,
   Location loc = NameLoc::get(StringAttr::get(context, name));
   OpBuilder::InsertionGuard guard(builder);
   // Several functions of a module share their states.
-  if (declared.insert(name).second) {
+  if (!symbols.lookup(name)) {
     auto functions = module.getOps<func::FuncOp>();
     builder.setInsertionPoint(*functions.begin());
-    StateOp::create(builder, loc, builder.getStringAttr(name), role, type,
-                    initial);
+    symbols.insert(StateOp::create(builder, loc, builder.getStringAttr(name),
+                                   role, type, initial));
   }
   Value argument = entry->addArgument(type, loc);
   arguments[argument] = name.str();

@@ -150,6 +150,8 @@ private:
   GraphMeaning meaning;
   mlir::Location file;
   mlir::ModuleOp module;
+  /// The states that the module had before, and those that are added.
+  mlir::SymbolTable symbols;
   mlir::OpBuilder builder;
   mlir::func::FuncOp forward;
   /// The block of the function, and that in which nodes are imported: the
@@ -164,8 +166,6 @@ private:
   llvm::SmallVector<mlir::DictionaryAttr> argumentAttrs, resultAttrs;
   llvm::SmallVector<mlir::Value> results;
   llvm::StringSet<> states, symbolicNames;
-  /// The states of the module.
-  llvm::StringSet<> declared;
   llvm::SmallVector<std::string> unbound;
   int64_t batch = 0;
   int32_t nextStream = 0;

@@ -165,7 +165,7 @@ LogicalResult GraphImporter::finish() {
     stateValues.erase(stateValues.find(name->second));
     if (needed.contains(name->second))
       continue;
-    SymbolTable::lookupSymbolIn(module, name->second)->erase();
+    symbols.erase(symbols.lookup(name->second));
     states.erase(name->second);
   }
   body->eraseArguments(unused);

@@ -129,6 +129,7 @@ void updateStrip(const ScoreBlock &scores, int64_t first, int64_t rows,
                              states, sum + i * width, width);
   };
   if (scores.isPlain()) {
+    // The maxima and sums of these rows stay in registers.
     run(Constant<6>());
     run(Constant<4>());
     run(Constant<1>());
@@ -250,7 +251,7 @@ public:
     valueRows.prefetch(fetched++, valueSize);
   }
 
-  /// The panel of keys from a column, its first, on.
+  /// The panel of keys whose first column this is.
   float *keysAt(int64_t column) const { return keys + column * size; }
   /// Values from a key on.
   const float *valuesAt(int64_t key) const {

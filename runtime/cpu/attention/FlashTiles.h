@@ -25,6 +25,9 @@ constexpr int64_t kStripRows = kTileRows;
 /// operand, each of which takes an instruction.
 constexpr int kStripVectors = kLanes == 16 ? 4 : 2;
 constexpr int64_t kStripColumns = kStripVectors * kLanes;
+static_assert(kKeyBlock % kStripColumns == 0 &&
+                  kForwardKeys % kStripColumns == 0,
+              "panels of keys are whole tiles");
 
 /// Rows of a tile of `vectors` vectors, whose sums stay in registers.
 constexpr int getTileRows(int vectors) {
@@ -45,9 +48,9 @@ inline void multiplyTile(int64_t depth, const float *a, Distance lda,
 #pragma unroll
     for (int v = 0; v < Vectors; ++v)
       sum[r][v] = adds ? load(c + r * ldc + v * kLanes) : Vector{};
-  // With AVX2, addresses and the loop take a fifth of the instructions, unless
-  // the loop takes two inner elements and the rows are in registers. Of more or
-  // fewer lanes that was no faster.
+  // With AVX2, whose vectors are short, instructions for addresses and the loop
+  // count: an iteration takes two inner elements, and the address of each row
+  // stays in a register. Longer and shorter vectors gain nothing from it.
   constexpr bool isUnrolled = kLanes == 8;
   constexpr bool keepsRows =
       isUnrolled && !ByColumns && std::is_same_v<Distance, int64_t>;

@@ -36,18 +36,16 @@ inline double computeFloat8(uint8_t bits, Float8 type) {
 }
 
 /// All numbers of a type, by their bits.
-template <Float8 type> const std::array<double, 256> &getFloat8Numbers() {
-  static const std::array<double, 256> numbers = [] {
-    std::array<double, 256> all;
-    for (size_t bits = 0; bits < all.size(); ++bits)
-      all[bits] = computeFloat8(static_cast<uint8_t>(bits), type);
-    return all;
-  }();
-  return numbers;
-}
 inline const std::array<double, 256> &getFloat8Numbers(Float8 type) {
-  return type == Float8::E4M3 ? getFloat8Numbers<Float8::E4M3>()
-                              : getFloat8Numbers<Float8::E5M2>();
+  auto compute = [](Float8 of) {
+    std::array<double, 256> numbers;
+    for (size_t bits = 0; bits < numbers.size(); ++bits)
+      numbers[bits] = computeFloat8(static_cast<uint8_t>(bits), of);
+    return numbers;
+  };
+  static const std::array<double, 256> e4m3 = compute(Float8::E4M3),
+                                       e5m2 = compute(Float8::E5M2);
+  return type == Float8::E4M3 ? e4m3 : e5m2;
 }
 
 inline double decodeFloat8(uint8_t bits, Float8 type) {

@@ -45,6 +45,20 @@ func.func @sum(%x: memref<64xf32>, %from: index, %to: index, %step: index, %zero
   return %sum : f32
 }
 
+// CHECK-LABEL: @four
+// CHECK:         } {loop_annotation = #[[LOOP]]}
+func.func @four(%x: memref<64xf32>, %from: index, %to: index, %step: index) {
+  scf.for %i = %from to %to step %step {
+    %0 = memref.load %x[%i] : memref<64xf32>
+    %1 = math.exp %0 : f32
+    %2 = math.exp %1 : f32
+    %3 = math.exp %2 : f32
+    %4 = math.exp %3 : f32
+    memref.store %4, %x[%i] : memref<64xf32>
+  }
+  return
+}
+
 // CHECK-LABEL: @many
 // CHECK-NOT:     loop_annotation
 // CHECK:         return

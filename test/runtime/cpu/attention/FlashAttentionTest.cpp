@@ -371,6 +371,10 @@ INSTANTIATE_TEST_SUITE_P(
             // are not.
             Case{"far", {1, 8, 8, 70, 70, 64, 64, 0.125f, -1, 0}},
             Case{"near", {1, 3, 3, 70, 70, 32, 32, 0.125f, -1, 0}},
+            // Heads of one and a half of the widest tiles, read in place or
+            // packed.
+            Case{"wide", {1, 2, 1, 130, 150, 96, 72, 0.1f, 40, 3}},
+            Case{"wide_values", {1, 1, 1, 100, 90, 40, 160, 0.15f}},
             // The least product is the highest score.
             Case{"negative", {1, 2, 2, 80, 80, 16, 16, -0.2f, -1, 0}},
             // Less than the numbers' step.
