@@ -22,7 +22,7 @@
 #include "runtime/trainer/options/TrainerOptions.h"
 #include "runtime/trainer/run/BestEvaluation.h"
 #include "runtime/trainer/run/Saver.h"
-#include "runtime/trainer/state/WeightAverage.h"
+#include "runtime/trainer/weights/WeightAverage.h"
 
 #include <deque>
 #include <functional>

@@ -6,7 +6,7 @@
 #include "runtime/core/Console.h"
 #include "runtime/trainer/loop/Outcome.h"
 #include "runtime/trainer/state/State.h"
-#include "runtime/trainer/state/WeightAverage.h"
+#include "runtime/trainer/weights/WeightAverage.h"
 
 #include <fmt/format.h>
 #include <functional>

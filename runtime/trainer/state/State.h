@@ -44,14 +44,6 @@ void shareState(Session &session, Communicator &ranks, int64_t step);
 /// Returns a view of a state.
 TensorView viewState(const Session &session, const StateSpec &spec);
 
-/// Throws failure if the module holds no model to export to a file of this
-/// name.
-void checkExportable(const Session &session, const std::string &path);
-
-/// Writes the trained model as ONNX, or, to a file named *.safetensors, its
-/// parameters, frozen parameters and running statistics. Throws Error.
-void exportModel(const Session &session, const std::string &path);
-
 } // namespace ingot::runtime
 
 #endif // INGOT_RUNTIME_TRAINER_STATE_STATE_H

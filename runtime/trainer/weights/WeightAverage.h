@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef INGOT_RUNTIME_TRAINER_STATE_WEIGHTAVERAGE_H
-#define INGOT_RUNTIME_TRAINER_STATE_WEIGHTAVERAGE_H
+#ifndef INGOT_RUNTIME_TRAINER_WEIGHTS_WEIGHTAVERAGE_H
+#define INGOT_RUNTIME_TRAINER_WEIGHTS_WEIGHTAVERAGE_H
 
 #include "runtime/checkpoint/Checkpoint.h"
 #include "runtime/core/Memory.h"
@@ -58,4 +58,4 @@ private:
 
 } // namespace ingot::runtime
 
-#endif // INGOT_RUNTIME_TRAINER_STATE_WEIGHTAVERAGE_H
+#endif // INGOT_RUNTIME_TRAINER_WEIGHTS_WEIGHTAVERAGE_H

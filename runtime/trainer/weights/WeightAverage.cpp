@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "runtime/trainer/state/WeightAverage.h"
+#include "runtime/trainer/weights/WeightAverage.h"
 
 #include "runtime/core/Device.h"
 #include "runtime/core/Error.h"

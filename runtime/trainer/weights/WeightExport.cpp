@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "runtime/trainer/weights/WeightExport.h"
+
+#include "runtime/checkpoint/SafeTensors.h"
+#include "runtime/core/Error.h"
+#include "runtime/core/File.h"
+#include "runtime/trainer/state/State.h"
+#include "runtime/trainer/state/StateValues.h"
+
+#include <filesystem>
+
+using namespace ingot::runtime;
+
+static bool isSafeTensorsFile(const std::string &path) {
+  return std::filesystem::path(path).extension() == ".safetensors";
+}
+
+void ingot::runtime::checkExportable(const Session &session,
+                                     const std::string &path) {
+  if (isSafeTensorsFile(path))
+    return;
+  if (session.getManifest().exportPieces.empty() ||
+      !session.getModule().export_literal)
+    throw failure("--export", "this trainer cannot export its model",
+                  "compile it from an ONNX file that holds a forward graph, "
+                  "or export the weights alone: --export FILE.safetensors");
+}
+
+/// Writes what belongs to the model by its names, as --init reads it.
+static void exportWeights(const Session &session, const std::string &path) {
+  SafeTensors weights;
+  for (const StateSpec &spec : session.getManifest().states)
+    if (spec.role == StateRole::Parameter || spec.role == StateRole::Frozen ||
+        spec.role == StateRole::Running)
+      weights.tensors[spec.name] = viewState(session, spec);
+  AtomicFile file(path);
+  writeSafeTensors(file, weights);
+  file.commit();
+}
+
+void ingot::runtime::exportModel(const Session &session,
+                                 const std::string &path) {
+  const Manifest &manifest = session.getManifest();
+  const ingot_module_t &module = session.getModule();
+  checkExportable(session, path);
+  if (isSafeTensorsFile(path)) {
+    exportWeights(session, path);
+    return;
+  }
+  AtomicFile file(path);
+  uint64_t literal = 0;
+  std::string converted;
+  for (const ExportPiece &piece : manifest.exportPieces) {
+    if (piece.state.empty()) {
+      uint64_t left = module.export_literal_bytes - literal;
+      if (static_cast<uint64_t>(piece.literal) > left)
+        throw failure("module manifest: export",
+                      "longer than the module's literal bytes",
+                      "compile the model again");
+      file.write(module.export_literal + literal, piece.literal);
+      literal += piece.literal;
+      continue;
+    }
+    const StateSpec &spec = *manifest.findState(piece.state);
+    int64_t elements = spec.getElements();
+    converted.resize(elements * getSize(piece.dtype));
+    readValues(session, spec, 0, elements, converted.data(), piece.dtype);
+    file.write(converted);
+  }
+  file.commit();
+}
