@@ -3,6 +3,7 @@
 #include "passes/PipelineOptions.h"
 
 #include "dialects/ingot/ir/Diagnostics.h"
+#include "passes/autodiff/Losses.h"
 #include "passes/autodiff/Optimizers.h"
 #include "passes/parallel/GradComm.h"
 
@@ -12,6 +13,8 @@ using llvm::StringRef;
 llvm::ArrayRef<llvm::StringLiteral> ingot::getOptimizerNames() {
   return Optimizer::getNames();
 }
+
+std::string ingot::getLossNames() { return Loss::listNames(); }
 
 std::string PipelineOptions::getComputePrecision() const {
   return precision == "fp8" ? std::string("bf16") : std::string(precision);

@@ -17,6 +17,9 @@ namespace ingot {
 /// The names of all optimizers.
 llvm::ArrayRef<llvm::StringLiteral> getOptimizerNames();
 
+/// The names of all losses, with their settings.
+std::string getLossNames();
+
 struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
   /// All options below, in their order, and the section of those that follow.
   std::vector<PipelineOption *> all;
@@ -26,10 +29,9 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
 
   Setting<std::string> loss{
       *this, "loss LOSS",
-      "cross-entropy[:AXIS], mse, bce-with-logits or output:NAME, with "
-      "settings "
-      "such as cross-entropy:smoothing=0.1, or a sum of them; needed unless "
-      "the only output is a float scalar"};
+      getLossNames() +
+          ", with settings such as cross-entropy:smoothing=0.1, or a sum of "
+          "them; needed unless the only output is a float scalar"};
   Setting<std::string> metrics{
       *this, "metrics NAMES",
       "metrics of evaluations, separated by commas: accuracy, topK, f1, auc, "

@@ -31,9 +31,13 @@ using namespace ingot;
 /// count.
 static constexpr StringLiteral kValidName = "valid";
 
-static constexpr StringLiteral kLossHint =
-    "choose with --loss cross-entropy[:AXIS], mse, bce-with-logits or "
-    "output:NAME";
+/// What to do without a loss that can be used.
+static std::string getLossHint() {
+  return "choose with --loss " + Loss::listNames() +
+         "; any other loss goes into the module, as an output that "
+         "output:NAME names";
+}
+
 static constexpr StringLiteral kMetricsAttr = "ingot.metrics";
 
 namespace {
@@ -78,13 +82,13 @@ private:
 /// frameworks may expect another one.
 static void noteAxis(MLIRContext *context, const Loss &loss, StringRef output,
                      RankedTensorType type) {
-  if (loss.kind != Loss::CrossEntropy || loss.hasAxis || type.getRank() <= 2)
+  if (!loss.hasClasses() || loss.hasAxis || type.getRank() <= 2)
     return;
   Location where = NameLoc::get(StringAttr::get(context, "--loss"));
   context->getDiagEngine().emit(where, DiagnosticSeverity::Note)
-      << "cross-entropy over axis " << loss.axis << " of '" << output
-      << "': " << type << " has labels " << loss.labelsType(type)
-      << "; cross-entropy:AXIS names another one";
+      << loss.getName() << " over axis " << loss.axis << " of '" << output
+      << "': " << type << " has labels " << loss.labelsType(type) << "; "
+      << loss.getName() << ":AXIS names another one";
 }
 
 /// The types of the inputs that hold data.
@@ -98,18 +102,18 @@ static SmallVector<RankedTensorType> dataTypes(Signature forward) {
 
 /// What to do about a loss that a valid name gives, but this output does not.
 static std::string hintFor(const Loss &loss, RankedTensorType type) {
-  if (loss.kind != Loss::CrossEntropy || !isa<FloatType>(type.getElementType()))
-    return kLossHint.str();
+  if (!loss.hasClasses() || !isa<FloatType>(type.getElementType()))
+    return getLossHint();
+  std::string name = loss.getName().str();
   if (type.getRank() < 2)
-    return "cross-entropy takes an output [samples, classes]";
+    return name + " takes an output [samples, classes]";
   if (type.getRank() > 2 && !loss.hasAxis)
-    return "choose with --loss cross-entropy:AXIS: PyTorch's is "
-           "cross-entropy:1, that of tokens cross-entropy:" +
+    return "choose with --loss " + name + ":AXIS: PyTorch's is " + name +
+           ":1, that of tokens " + name + ":" +
            std::to_string(type.getRank() - 1);
   if (type.getDimSize(1) == 1)
     return "use bce-with-logits for one logit per sample";
-  return "choose an axis of at least two classes with --loss "
-         "cross-entropy:AXIS";
+  return "choose an axis of at least two classes with --loss " + name + ":AXIS";
 }
 
 /// The results that are the model's outputs, not updated states.
@@ -160,7 +164,7 @@ FailureOr<Terms> AttachLoss::chooseLoss(Signature forward) {
                  ? emitLossError("no loss is given and the model does not "
                                  "compute one: its outputs are " +
                                      quotedNames(forward, outputs),
-                                 kLossHint)
+                                 getLossHint())
                  : emitLossError("no loss is given, and several outputs could "
                                  "be meant: " +
                                      quotedNames(forward, outputs),
@@ -169,15 +173,15 @@ FailureOr<Terms> AttachLoss::chooseLoss(Signature forward) {
                                      (scalars.size() > 1
                                           ? ", or another scalar output"
                                           : "") +
-                                     ", or cross-entropy[:AXIS], mse or "
-                                     "bce-with-logits of the first output");
+                                     ", or a loss of the first output: " +
+                                     Loss::listNames());
     }
     chosen.output = forward.resultName(result).str();
     return Terms{{chosen, result}};
   }
   llvm::Expected<std::vector<Loss>> parsed = Loss::parseSum(loss);
   if (!parsed)
-    return emitLossError(llvm::toString(parsed.takeError()), kLossHint);
+    return emitLossError(llvm::toString(parsed.takeError()), getLossHint());
   Terms terms;
   for (const Loss &term : *parsed) {
     FailureOr<LossOfResult> chosen = chooseResult(forward, term, outputs);
@@ -293,7 +297,7 @@ static Value addLabels(Signature step, const Loss &loss,
     if (step.argumentName(i) == name && step.argumentKind(i) == "labels")
       return step.getFunction().getArgument(i);
   BlockArgument labels = step.addInput(name, "labels", loss.labelsType(output));
-  if (loss.kind == Loss::CrossEntropy) {
+  if (loss.hasClasses()) {
     Builder builder(labels.getContext());
     step.getFunction().setArgAttr(
         labels.getArgNumber(), kClassesAttr,
@@ -505,7 +509,7 @@ LogicalResult AttachLoss::completeImported(func::FuncOp train,
   llvm::Expected<Loss> parsed = Loss::parse(name);
   if (!parsed)
     return emitUserError(train.getLoc(), llvm::toString(parsed.takeError()),
-                         kLossHint);
+                         getLossHint());
   LossOfResult chosen{*parsed, modelOutputs(signature).front()};
   if (parsed->kind == Loss::Output)
     if (std::optional<unsigned> named = signature.findResult(parsed->output))
@@ -513,7 +517,7 @@ LogicalResult AttachLoss::completeImported(func::FuncOp train,
   Value output = signature.getReturn()->getOperand(chosen.result);
   if (llvm::Error error = chosen.loss.resolve(tensorType(output)))
     return emitUserError(train.getLoc(), llvm::toString(std::move(error)),
-                         kLossHint);
+                         getLossHint());
 
   std::string labels = "labels";
   Signature trained(train);

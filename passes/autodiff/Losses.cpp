@@ -2,20 +2,52 @@
 
 #include "passes/autodiff/Losses.h"
 
-#include "dialects/ingot/builders/Arithmetic.h"
+#include "dialects/ingot/builders/Builders.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
-#include <numeric>
 
 using namespace mlir;
 using namespace ingot;
 
-/// PyTorch's index of labels that do not count.
-static constexpr int64_t kIgnoreIndex = -100;
+namespace {
+/// What is known of a kind of loss.
+struct KnownLoss {
+  StringLiteral name;
+  Loss::Labels labels;
+  /// The settings after the colon, as help writes them.
+  StringLiteral settings;
+};
+} // namespace
+
+/// In the order of Loss::Kind; `output` is the last.
+static constexpr KnownLoss kLosses[] = {
+    {"cross-entropy", Loss::Labels::Classes,
+     "AXIS, smoothing, weights and focal"},
+    {"nll", Loss::Labels::Classes, "AXIS and weights"},
+    {"mse", Loss::Labels::Values, ""},
+    {"l1", Loss::Labels::Values, ""},
+    {"huber", Loss::Labels::Values, "DELTA"},
+    {"smooth-l1", Loss::Labels::Values, "BETA"},
+    {"kl-div", Loss::Labels::Distributions, ""},
+    {"bce-with-logits", Loss::Labels::Probabilities,
+     "focal, alpha and pos-weight"},
+    {"output", Loss::Labels::None, ""}};
+
+/// Other names of the same losses, without what `simplify` leaves out.
+static constexpr std::pair<StringLiteral, Loss::Kind> kAliases[] = {
+    {"ce", Loss::CrossEntropy},
+    {"softmaxcrossentropy", Loss::CrossEntropy},
+    {"negativeloglikelihood", Loss::NegativeLogLikelihood},
+    {"meansquarederror", Loss::MeanSquaredError},
+    {"mae", Loss::AbsoluteError},
+    {"meanabsoluteerror", Loss::AbsoluteError},
+    {"kl", Loss::KullbackLeibler},
+    {"kldivergence", Loss::KullbackLeibler},
+    {"binarycrossentropywithlogits", Loss::BceWithLogits}};
 
 template <typename... Args>
 static llvm::Error problem(const char *format, Args &&...args) {
@@ -33,17 +65,50 @@ static llvm::Error readNumber(StringRef key, StringRef text, double least,
   return llvm::Error::success();
 }
 
-/// Reads one of the settings after the colon of a cross entropy or bce.
+/// The name without what spellings differ in: capitals, hyphens, and the word
+/// "loss" at the end, as in CrossEntropyLoss, cross_entropy and cross-entropy.
+static std::string simplify(StringRef name) {
+  std::string plain = name.lower();
+  llvm::erase_if(plain, [](char c) { return c == '-' || c == '_'; });
+  StringRef text = plain;
+  text.consume_back("loss");
+  return text.str();
+}
+
+/// Returns the kind of loss that the name means.
+static std::optional<Loss::Kind> findKind(StringRef name) {
+  std::string plain = simplify(name);
+  for (auto [i, known] : llvm::enumerate(ArrayRef(kLosses).drop_back()))
+    if (simplify(known.name) == plain)
+      return static_cast<Loss::Kind>(i);
+  for (auto [alias, kind] : kAliases)
+    if (alias == plain)
+      return kind;
+  return std::nullopt;
+}
+
+/// Reads one of the settings after the colon.
 static llvm::Error readSetting(Loss &loss, StringRef setting) {
   auto [key, text] = setting.split('=');
   bool isCrossEntropy = loss.kind == Loss::CrossEntropy;
-  if (isCrossEntropy && !setting.contains('=')) {
+  bool isBce = loss.kind == Loss::BceWithLogits;
+  bool isHuber = loss.kind == Loss::Huber;
+  if ((isHuber || loss.kind == Loss::SmoothAbsoluteError) &&
+      !setting.contains('=')) {
+    StringRef name = isHuber ? "DELTA" : "BETA";
+    if (llvm::Error error = readNumber(name, setting, 0, loss.threshold))
+      return error;
+    return isHuber && loss.threshold == 0
+               ? problem("DELTA must be above 0, got {0}", setting)
+               : llvm::Error::success();
+  }
+  if (loss.hasClasses() && !setting.contains('=')) {
     loss.hasAxis = true;
     if (setting.getAsInteger(10, loss.axis))
       return problem("'{0}' is not an axis", setting);
     return llvm::Error::success();
   }
-  if (key == "focal")
+  if (key == "focal" && (isCrossEntropy || isBce))
     return readNumber(key, text, 0, loss.focal);
   if (key == "smoothing" && isCrossEntropy) {
     if (llvm::Error error = readNumber(key, text, 0, loss.smoothing))
@@ -52,7 +117,7 @@ static llvm::Error readSetting(Loss &loss, StringRef setting) {
                ? llvm::Error::success()
                : problem("smoothing must be below 1, got {0}", text);
   }
-  if (key == "alpha" && !isCrossEntropy) {
+  if (key == "alpha" && isBce) {
     double alpha = 0;
     if (llvm::Error error = readNumber(key, text, 0, alpha))
       return error;
@@ -60,7 +125,8 @@ static llvm::Error readSetting(Loss &loss, StringRef setting) {
     return alpha <= 1 ? llvm::Error::success()
                       : problem("alpha must not be above 1, got {0}", text);
   }
-  if (key == (isCrossEntropy ? "weights" : "pos-weight")) {
+  if ((key == "weights" && loss.hasClasses()) ||
+      (key == "pos-weight" && isBce)) {
     SmallVector<StringRef> parts;
     text.split(parts, '/');
     loss.weights.clear();
@@ -70,9 +136,9 @@ static llvm::Error readSetting(Loss &loss, StringRef setting) {
         return error;
     return llvm::Error::success();
   }
+  StringRef known = kLosses[loss.kind].settings;
   return problem("unknown setting '{0}', the loss has {1}", key,
-                 isCrossEntropy ? "AXIS, smoothing, weights and focal"
-                                : "focal, alpha and pos-weight");
+                 known.empty() ? "none" : known);
 }
 
 llvm::Expected<Loss> Loss::parse(StringRef text) {
@@ -99,13 +165,16 @@ llvm::Expected<Loss> Loss::parse(StringRef text) {
   if (hasOutput && output.empty())
     return problem("'{0}' without the name of an output after '@'", whole);
   loss.output = output.str();
-  if (name == "mse" && !hasArgument) {
-    loss.kind = MeanSquaredError;
-    return loss;
+  std::optional<Kind> kind = findKind(name);
+  if (!kind) {
+    std::string plain = simplify(name);
+    bool isOfProbabilities = plain == "bce" || plain == "binarycrossentropy";
+    return problem("unknown loss '{0}'{1}", whole,
+                   isOfProbabilities ? ": bce-with-logits takes the output "
+                                       "before the sigmoid"
+                                     : "");
   }
-  if (name != "cross-entropy" && name != "bce-with-logits")
-    return problem("unknown loss '{0}'", whole);
-  loss.kind = name == "cross-entropy" ? CrossEntropy : BceWithLogits;
+  loss.kind = *kind;
   SmallVector<StringRef> settings;
   if (hasArgument)
     argument.split(settings, ',');
@@ -142,13 +211,24 @@ static std::string printNumber(double value) {
   return text;
 }
 
+std::string Loss::listNames() {
+  return "cross-entropy[:AXIS], nll[:AXIS], mse, l1, smooth-l1[:BETA], "
+         "huber[:DELTA], kl-div, bce-with-logits or output:NAME";
+}
+
+StringRef Loss::getName() const { return kLosses[kind].name; }
+
+Loss::Labels Loss::getLabels() const { return kLosses[kind].labels; }
+
 std::string Loss::str() const {
   std::string text = factor == 1 ? "" : printNumber(factor) + "*";
   if (kind == Output)
     return text + "output:" + output;
   SmallVector<std::string> settings;
-  if (kind == CrossEntropy)
+  if (hasClasses())
     settings.push_back(std::to_string(axis));
+  if (kind == Huber || kind == SmoothAbsoluteError)
+    settings.push_back(printNumber(threshold));
   if (smoothing != 0)
     settings.push_back("smoothing=" + printNumber(smoothing));
   if (focal != 0)
@@ -156,11 +236,9 @@ std::string Loss::str() const {
   if (alpha)
     settings.push_back("alpha=" + printNumber(*alpha));
   if (!weights.empty())
-    settings.push_back((kind == CrossEntropy ? "weights=" : "pos-weight=") +
+    settings.push_back((hasClasses() ? "weights=" : "pos-weight=") +
                        llvm::join(llvm::map_range(weights, printNumber), "/"));
-  text += kind == CrossEntropy       ? "cross-entropy"
-          : kind == MeanSquaredError ? "mse"
-                                     : "bce-with-logits";
+  text += getName();
   if (!settings.empty())
     text += ":" + llvm::join(settings, ",");
   return output.empty() ? text : text + "@" + output;
@@ -180,7 +258,7 @@ static std::string listAxes(ArrayRef<int64_t> axes) {
 llvm::Error Loss::inferAxis(RankedTensorType output,
                             ArrayRef<RankedTensorType> inputs) {
   int64_t rank = output.getRank();
-  if (kind != CrossEntropy || hasAxis || rank <= 2)
+  if (!hasClasses() || hasAxis || rank <= 2)
     return llvm::Error::success();
   SmallVector<int64_t> fitting;
   for (int64_t candidate = 1; candidate < rank; ++candidate) {
@@ -209,6 +287,7 @@ llvm::Error Loss::resolve(RankedTensorType type) {
     return problem("the loss needs a floating-point output, not {0}", type);
   switch (kind) {
   case CrossEntropy:
+  case NegativeLogLikelihood:
     if (axis < -type.getRank() || axis >= type.getRank())
       return problem("axis {0} of the loss is not an axis of the output {1}",
                      axis, type);
@@ -238,6 +317,10 @@ llvm::Error Loss::resolve(RankedTensorType type) {
                      "output {1} has not",
                      weights.size(), type);
     return llvm::Error::success();
+  case KullbackLeibler:
+    if (type.getRank() == 0)
+      return problem("the output {0} has no distributions", type);
+    return llvm::Error::success();
   case Output:
     if (type.getNumElements() != 1)
       return problem("output '{0}' is not a scalar but {1}", output, type);
@@ -248,169 +331,8 @@ llvm::Error Loss::resolve(RankedTensorType type) {
 }
 
 RankedTensorType Loss::labelsType(RankedTensorType type) const {
-  if (kind == CrossEntropy)
+  if (hasClasses())
     return withElement(dropDims(type, axis),
                        IntegerType::get(type.getContext(), 64));
   return type;
-}
-
-/// The numbers as a constant of the element type.
-static Value makeConstant(OpBuilder &builder, Location loc,
-                          ArrayRef<double> numbers, Type element) {
-  auto type =
-      RankedTensorType::get({static_cast<int64_t>(numbers.size())}, element);
-  SmallVector<APFloat> values;
-  for (double number : numbers) {
-    values.emplace_back(number);
-    bool isInexact = false;
-    values.back().convert(cast<FloatType>(element).getFloatSemantics(),
-                          APFloat::rmNearestTiesToEven, &isInexact);
-  }
-  return ConstantOp::create(builder, loc, type,
-                            DenseElementsAttr::get(type, values));
-}
-
-/// (1 - p)^exponent. A probability of 1 has a derivative, which is 0, for
-/// exponents below 1 too.
-static Value focalFactor(Arithmetic a, Value p, double exponent) {
-  constexpr double least = 1e-20;
-  Value rest = a.max(a.sub(1.0, p), least);
-  if (exponent == 1)
-    return rest;
-  return exponent == 2 ? a.square(rest)
-                       : a.pow(rest, a.constantLike(rest, exponent));
-}
-
-namespace {
-/// The parts of one loss over an output.
-struct TermBuilder {
-  OpBuilder &builder;
-  Location loc;
-  Arithmetic a;
-  const Loss &loss;
-  Value output;
-  Type element;
-
-  TermBuilder(OpBuilder &builder, Location loc, const Loss &loss, Value output)
-      : builder(builder), loc(loc), a(builder, loc), loss(loss), output(output),
-        element(tensorType(output).getElementType()) {}
-
-  LossTerms crossEntropy(Value labels, bool wantCorrect);
-  Value spreadEvenly(Value lse);
-  Value bceWithLogits(Value y);
-};
-} // namespace
-
-/// The mean over the classes of the losses that they would have as labels, each
-/// with its weight. As in PyTorch, the weights of a class are part of it.
-Value TermBuilder::spreadEvenly(Value lse) {
-  auto classes = static_cast<double>(tensorType(output).getDimSize(loss.axis));
-  if (loss.weights.empty())
-    return a.sub(lse, a.mul(a.sum(output, loss.axis), 1 / classes));
-  Value weights = a.broadcast(makeConstant(builder, loc, loss.weights, element),
-                              tensorType(output).getShape(), {loss.axis});
-  double total = std::accumulate(loss.weights.begin(), loss.weights.end(), 0.0);
-  return a.mul(
-      a.sub(a.mul(lse, total), a.sum(a.mul(output, weights), loss.axis)),
-      1 / classes);
-}
-
-LossTerms TermBuilder::crossEntropy(Value labels, bool wantCorrect) {
-  RankedTensorType type = withElement(tensorType(labels), element);
-  auto op = CrossEntropyOp::create(builder, loc, TypeRange{type, type}, output,
-                                   labels, loss.axis, kIgnoreIndex);
-  LossTerms terms;
-  terms.losses = op.getLosses();
-  terms.counted =
-      a.compare(Predicate::NE, labels, static_cast<double>(kIgnoreIndex));
-  if (loss.focal != 0)
-    terms.losses = a.mul(
-        terms.losses, focalFactor(a, a.exp(a.neg(terms.losses)), loss.focal));
-  if (!loss.weights.empty()) {
-    // The index that is ignored is clamped like any other.
-    Value weights = GatherOp::create(
-        builder, loc, type, makeConstant(builder, loc, loss.weights, element),
-        labels, 0);
-    terms.weights = a.select(terms.counted, weights, 0.0);
-    terms.losses = a.mul(terms.losses, terms.weights);
-  }
-  if (loss.smoothing != 0)
-    terms.losses =
-        a.add(a.mul(terms.losses, 1 - loss.smoothing),
-              a.select(terms.counted,
-                       a.mul(spreadEvenly(op.getLse()), loss.smoothing), 0.0));
-  if (wantCorrect) {
-    Value predicted =
-        ArgMaxOp::create(builder, loc, labels.getType(), output, loss.axis);
-    terms.correct = a.compare(Predicate::EQ, predicted, labels);
-  }
-  return terms;
-}
-
-/// max(x, 0) - x y + log(1 + exp(-|x|)): neither overflows nor cancels for y =
-/// 0 and y = 1. The absolute value is a selection, not `abs`, so that the
-/// derivative at x = 0, where logits often start, is 1/2 - y.
-///
-/// A weight w of positive labels makes it x (1 - y) + (1 + (w - 1) y)
-/// (log(1 + exp(-|x|)) + max(-x, 0)).
-Value TermBuilder::bceWithLogits(Value y) {
-  Value x = output;
-  Value minusAbs = a.select(a.compare(Predicate::GT, x, 0.0), a.neg(x), x);
-  Value logTerm = a.log1p(a.exp(minusAbs));
-  Value losses;
-  if (loss.weights.empty()) {
-    losses = a.add(a.sub(a.max(x, 0.0), a.mul(x, y)), logTerm);
-  } else {
-    SmallVector<double> more;
-    for (double weight : loss.weights)
-      more.push_back(weight - 1);
-    Value factor;
-    if (more.size() == 1) {
-      factor = a.mul(y, more.front());
-    } else {
-      ArrayRef<int64_t> shape = tensorType(x).getShape();
-      factor =
-          a.mul(y, a.broadcast(makeConstant(builder, loc, more, element), shape,
-                               {static_cast<int64_t>(shape.size()) - 1}));
-    }
-    losses =
-        a.add(a.mul(x, a.sub(1.0, y)),
-              a.mul(a.add(factor, 1.0), a.add(logTerm, a.max(a.neg(x), 0.0))));
-  }
-  if (loss.focal != 0) {
-    // The probability of the label, p y + (1 - p) (1 - y).
-    Value p = LogisticOp::create(builder, loc, x.getType(), x);
-    Value right = a.add(a.mul(p, y), a.mul(a.sub(1.0, p), a.sub(1.0, y)));
-    losses = a.mul(losses, focalFactor(a, right, loss.focal));
-  }
-  if (loss.alpha)
-    losses =
-        a.mul(losses, a.add(a.mul(y, 2 * *loss.alpha - 1), 1 - *loss.alpha));
-  return losses;
-}
-
-LossTerms ingot::buildLossTerms(OpBuilder &builder, Location loc,
-                                const Loss &loss, Value output, Value labels,
-                                bool wantCorrect) {
-  Arithmetic a(builder, loc);
-  // Losses are sums of many small terms: 16-bit precision is not enough.
-  Type element = tensorType(output).getElementType();
-  if (cast<FloatType>(element).getWidth() < 32)
-    element = builder.getF32Type();
-  TermBuilder term(builder, loc, loss, a.cast(output, element));
-
-  LossTerms terms;
-  switch (loss.kind) {
-  case Loss::CrossEntropy:
-    return term.crossEntropy(labels, wantCorrect);
-  case Loss::MeanSquaredError:
-    terms.losses = a.square(a.sub(term.output, a.cast(labels, element)));
-    return terms;
-  case Loss::BceWithLogits:
-    terms.losses = term.bceWithLogits(a.cast(labels, element));
-    return terms;
-  case Loss::Output:
-    break;
-  }
-  llvm_unreachable("an output that is the loss has no terms");
 }

@@ -18,10 +18,24 @@ namespace ingot {
 
 /// A loss as the user names it, or a term of one that is a sum.
 struct Loss {
-  enum Kind { CrossEntropy, MeanSquaredError, BceWithLogits, Output };
+  enum Kind {
+    CrossEntropy,
+    /// The cross entropy of an output that is logarithms of probabilities.
+    NegativeLogLikelihood,
+    MeanSquaredError,
+    AbsoluteError,
+    Huber,
+    SmoothAbsoluteError,
+    KullbackLeibler,
+    BceWithLogits,
+    Output
+  };
+  /// What a loss compares an output with.
+  enum class Labels { Classes, Distributions, Probabilities, Values, None };
 
   Kind kind;
-  /// CrossEntropy: the axis of the classes, counted from the end if negative.
+  /// Labels of classes: the axis of the classes, counted from the end if
+  /// negative.
   int64_t axis = -1;
   /// Whether the name has the axis; otherwise `inferAxis` may choose another.
   bool hasAxis = false;
@@ -39,10 +53,12 @@ struct Loss {
   /// BceWithLogits with `focal`: the weight of positive labels; negative ones
   /// have the rest of 1.
   std::optional<double> alpha = std::nullopt;
-  /// CrossEntropy: the weight of each class. BceWithLogits: the weight of
+  /// Labels of classes: the weight of each class. BceWithLogits: the weight of
   /// positive labels, one for all or one for each index of the last axis. Empty
   /// without weights.
   llvm::SmallVector<double> weights{};
+  /// Huber, SmoothAbsoluteError: the error up to which the loss is a square.
+  double threshold = 1;
 
   /// Returns the loss with the name, or an error that says what is wrong with
   /// the name. The name of a term is [FACTOR*]NAME[:SETTINGS][@OUTPUT].
@@ -50,8 +66,18 @@ struct Loss {
   /// Returns the terms of a sum, which `+` separates.
   static llvm::Expected<std::vector<Loss>> parseSum(llvm::StringRef text);
 
+  /// The losses that there are, with their settings, for help and hints.
+  static std::string listNames();
+
   /// Returns the name in the syntax of `parse`.
   std::string str() const;
+
+  /// Returns the name without factor, settings and output.
+  llvm::StringRef getName() const;
+
+  /// Returns what the output is compared with.
+  Labels getLabels() const;
+  bool hasClasses() const { return getLabels() == Labels::Classes; }
 
   /// The name of the input that the output is compared with.
   std::string labelsName() const {

@@ -24,7 +24,8 @@ struct Table {
   /// The logits of classes or columns, or the values predicted: [rows, columns]
   /// in f32 or f64.
   Value scores;
-  /// Classes: [rows]; other labels: [rows, columns].
+  /// Classes, and the likeliest class of distributions: [rows]; other labels:
+  /// [rows, columns].
   Value labels;
   /// The mask of the rows that count: [rows]; null if all do.
   Value counted;
@@ -65,9 +66,15 @@ using Build = void (*)(Table &table, StringRef name);
 
 struct MetricKind {
   StringLiteral name;
-  /// Null where the loss has no such metric, or nothing to compute for it.
-  Build ofClasses, ofProbabilities, ofValues;
-  bool isOfClasses, isOfProbabilities, isOfValues;
+  /// In the order of Loss::Labels; null where labels of that kind have no such
+  /// metric.
+  Build builds[4];
+
+  Build getBuild(const Loss &loss) const {
+    return loss.kind == Loss::Output
+               ? nullptr
+               : builds[static_cast<size_t>(loss.getLabels())];
+  }
 };
 
 } // namespace
@@ -96,12 +103,15 @@ Table::Table(OpBuilder &builder, Location loc, const MetricOperands &operands,
   Value output = operands.output;
   if (cast<FloatType>(tensorType(output).getElementType()).getWidth() < 32)
     output = a.cast(output, builder.getF32Type());
-  bool hasClasses = operands.loss.kind == Loss::CrossEntropy;
+  bool hasClasses = operands.loss.hasClasses();
+  bool hasDistributions =
+      operands.loss.getLabels() == Loss::Labels::Distributions;
   if (hasClasses)
     output = moveLast(builder, loc, output, operands.loss.axis);
   ArrayRef<int64_t> shape = tensorType(output).getShape();
   int64_t elements = tensorType(output).getNumElements();
-  int64_t rows = hasClasses ? elements / shape.back() : shape.front();
+  int64_t rows =
+      hasClasses || hasDistributions ? elements / shape.back() : shape.front();
   scores = a.reshape(output, {rows, elements / rows});
   if (hasClasses) {
     labels = a.reshape(operands.labels, {rows});
@@ -110,6 +120,10 @@ Table::Table(OpBuilder &builder, Location loc, const MetricOperands &operands,
   }
   labels = a.cast(a.reshape(operands.labels, {rows, elements / rows}),
                   tensorType(scores).getElementType());
+  if (hasDistributions)
+    labels = ArgMaxOp::create(
+        builder, loc, RankedTensorType::get({rows}, builder.getI64Type()),
+        labels, 1);
   if (!operands.counted)
     return;
   // All columns of a row count, or none.
@@ -141,6 +155,14 @@ static void countConfusions(Table &table, StringRef) {
                              table.oneHot(table.labels),
                              table.oneHot(predicted), /*transpose_lhs=*/true,
                              /*transpose_rhs=*/false));
+}
+
+/// Counts rows whose likeliest class is that of the labels.
+static void countLikeliest(Table &table, StringRef) {
+  Value predicted = ArgMaxOp::create(table.builder, table.loc,
+                                     table.labels.getType(), table.scores, 1);
+  Value hit = table.a.compare(Predicate::EQ, predicted, table.labels);
+  table.add("right", table.a.sumAll(table.ones(table.ifCounted(hit))));
 }
 
 /// Counts labels whose score is one of the K largest. Of equal scores that of
@@ -263,15 +285,18 @@ static void sumSquares(Table &table, StringRef) {
 // The metrics
 //===----------------------------------------------------------------------===//
 
+/// For what the evaluation computes anyway.
+static void addNothing(Table &, StringRef) {}
+
 static constexpr MetricKind kMetrics[] = {
-    {"accuracy", nullptr, countRight, nullptr, true, true, false},
-    {"top", countTop, nullptr, nullptr, true, false, false},
-    {"f1", countConfusions, countPositives, nullptr, true, true, false},
-    {"auc", keepProbabilities, keepLogits, nullptr, true, true, false},
-    {"confusion", countConfusions, nullptr, nullptr, true, false, false},
-    {"perplexity", nullptr, nullptr, nullptr, true, false, false},
-    {"mae", nullptr, nullptr, sumErrors, false, false, true},
-    {"r2", nullptr, nullptr, sumSquares, false, false, true}};
+    {"accuracy", {addNothing, countLikeliest, countRight, nullptr}},
+    {"top", {countTop, countTop, nullptr, nullptr}},
+    {"f1", {countConfusions, countConfusions, countPositives, nullptr}},
+    {"auc", {keepProbabilities, keepProbabilities, keepLogits, nullptr}},
+    {"confusion", {countConfusions, countConfusions, nullptr, nullptr}},
+    {"perplexity", {addNothing, nullptr, nullptr, nullptr}},
+    {"mae", {nullptr, nullptr, nullptr, sumErrors}},
+    {"r2", {nullptr, nullptr, nullptr, sumSquares}}};
 
 /// Returns the metric of the name, null if there is none. That of `top5` is
 /// `top`.
@@ -286,20 +311,6 @@ static const MetricKind *findMetric(StringRef name) {
   return nullptr;
 }
 
-static bool isOf(const MetricKind &kind, const Loss &loss) {
-  switch (loss.kind) {
-  case Loss::CrossEntropy:
-    return kind.isOfClasses;
-  case Loss::BceWithLogits:
-    return kind.isOfProbabilities;
-  case Loss::MeanSquaredError:
-    return kind.isOfValues;
-  case Loss::Output:
-    return false;
-  }
-  llvm_unreachable("every kind returns");
-}
-
 llvm::Expected<SmallVector<std::string>> ingot::parseMetrics(StringRef text,
                                                              const Loss &loss) {
   SmallVector<StringRef> names;
@@ -308,14 +319,14 @@ llvm::Expected<SmallVector<std::string>> ingot::parseMetrics(StringRef text,
   for (StringRef name : names) {
     name = name.trim();
     const MetricKind *kind = findMetric(name);
-    if (kind && isOf(*kind, loss)) {
+    if (kind && kind->getBuild(loss)) {
       if (!llvm::is_contained(metrics, name))
         metrics.push_back(name.str());
       continue;
     }
     std::string known;
     for (const MetricKind &other : kMetrics)
-      if (isOf(other, loss))
+      if (other.getBuild(loss))
         known += (known.empty() ? "" : ", ") + other.name.str() +
                  (other.name == "top" ? "K" : "");
     return llvm::createStringError(
@@ -332,15 +343,8 @@ void ingot::buildMetrics(OpBuilder &builder, Location loc,
   if (metrics.empty())
     return;
   Table table(builder, loc, operands, results);
-  for (const std::string &name : metrics) {
-    const MetricKind &kind = *findMetric(name);
-    Build build = operands.loss.kind == Loss::CrossEntropy ? kind.ofClasses
-                  : operands.loss.kind == Loss::BceWithLogits
-                      ? kind.ofProbabilities
-                      : kind.ofValues;
-    if (build)
-      build(table, name);
-  }
+  for (const std::string &name : metrics)
+    findMetric(name)->getBuild(operands.loss)(table, name);
   Value rows =
       table.counted
           ? table.a.sumAll(table.ones(table.counted))

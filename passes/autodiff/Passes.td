@@ -29,7 +29,10 @@ def AttachLoss : Pass<"ingot-attach-loss", "::mlir::ModuleOp"> {
     | loss | labels | |
     |---|---|---|
     | `cross-entropy[:AXIS]` | i64, the output's shape without AXIS | labels of -100 do not count; `smoothing=S`, `weights=W/W/...` for each class, `focal=G` |
+    | `nll[:AXIS]` | as those of `cross-entropy` | of an output of logarithms of probabilities; `weights=W/W/...` |
     | `mse` | same type as the output | squared difference |
+    | `l1`, `huber[:DELTA]`, `smooth-l1[:BETA]` | same type as the output | absolute difference; small ones squared |
+    | `kl-div` | same type as the output | Kullback-Leibler divergence of probabilities from logarithms of them, a sum over each sample |
     | `bce-with-logits` | same type as the output | cross entropy of the logistic function; `focal=G`, `alpha=A`, `pos-weight=W` |
     | `output:NAME` | none | the model computes its loss |
 
@@ -51,8 +54,7 @@ def AttachLoss : Pass<"ingot-attach-loss", "::mlir::ModuleOp"> {
     from the part of the step that computes the loss. A `@train_step` without gradients is left alone.
   }];
   let options = [Option<"loss", "loss", "std::string", "\"\"",
-      "cross-entropy[:AXIS], mse, bce-with-logits or output:NAME, with settings, or a sum of them; the only "
-      "output if that is a float scalar">,
+      "the name of a loss of the table, with settings, or a sum of them; the only output if that is a float scalar">,
     Option<"metrics", "metrics", "std::string", "\"\"",
       "metrics of evaluations, separated by commas: accuracy, topK, f1, auc, confusion, perplexity, mae, r2">,
     Option<"weigh", "weigh", "bool", "false",

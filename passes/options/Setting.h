@@ -76,13 +76,17 @@ std::string printValue(unsigned value);
 std::string printValue(int64_t value);
 std::string printValue(double value);
 
-/// Checks a value of the option.
+/// Checks a value of the option, and gives it the spelling that passes know.
 template <typename T>
-using ValueCheck = std::function<llvm::Error(llvm::StringRef, const T &)>;
+using ValueCheck = std::function<llvm::Error(llvm::StringRef, T &)>;
 
+/// One of the choices, in capitals or not.
 inline ValueCheck<std::string>
 oneOf(llvm::ArrayRef<llvm::StringLiteral> choices) {
-  return [choices](llvm::StringRef option, const std::string &value) {
+  return [choices](llvm::StringRef option, std::string &value) {
+    for (llvm::StringRef choice : choices)
+      if (choice.equals_insensitive(value))
+        value = choice.str();
     return checkChoice(option, value, choices);
   };
 }
@@ -121,8 +125,9 @@ public:
   bool isFlag() const override { return std::is_same_v<T, bool>; }
   std::string getDefaultText() const override {
     // What stands for no value cannot be given.
+    T value = initial;
     if (valueCheck)
-      if (llvm::Error error = valueCheck(getName(), initial)) {
+      if (llvm::Error error = valueCheck(getName(), value)) {
         llvm::consumeError(std::move(error));
         return "";
       }
@@ -137,13 +142,17 @@ public:
     T value = T();
     if (llvm::Error error = parseValue(getName(), text, value))
       return error;
+    if (valueCheck)
+      if (llvm::Error error = valueCheck(getName(), value))
+        return error;
     *this = value;
-    return check();
+    return llvm::Error::success();
   }
   llvm::Error check() const override {
     if (!valueCheck || !this->hasValue())
       return llvm::Error::success();
-    return valueCheck(getName(), this->getValue());
+    T value = this->getValue();
+    return valueCheck(getName(), value);
   }
 
 private:

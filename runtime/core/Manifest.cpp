@@ -245,17 +245,22 @@ static std::string_view findTerm(std::string_view loss,
   return {};
 }
 
-/// The axis in `cross-entropy:AXIS`, which settings may follow.
+/// The axis in `cross-entropy:AXIS` or `nll:AXIS`, which settings may follow.
 static std::optional<int64_t> readClassAxis(std::string_view loss) {
-  constexpr std::string_view name = "cross-entropy:";
+  size_t colon = loss.find(':');
   int64_t axis = 0;
-  if (!loss.starts_with(name))
+  if (colon == std::string_view::npos)
     return std::nullopt;
   const char *end = loss.data() + loss.size();
-  auto parsed = std::from_chars(loss.data() + name.size(), end, axis);
+  auto parsed = std::from_chars(loss.data() + colon + 1, end, axis);
   if (parsed.ec != std::errc() || (parsed.ptr != end && *parsed.ptr != ','))
     return std::nullopt;
   return axis;
+}
+
+/// Whether a term of a loss compares with probabilities.
+static bool takesProbabilities(std::string_view term) {
+  return term.starts_with("bce-with-logits") || term.starts_with("kl-div");
 }
 
 static FunctionSpec readFunction(const Field &field, const Manifest &manifest,
@@ -272,7 +277,9 @@ static FunctionSpec readFunction(const Field &field, const Manifest &manifest,
         item["kind"].getChoice({"data", "labels", "hyper", "valid"}));
     if (item.has("classes")) {
       input.classes = item["classes"].getCount();
-      input.classAxis = readClassAxis(findTerm(manifest.loss, input.name));
+      std::string_view term = findTerm(manifest.loss, input.name);
+      input.classAxis = readClassAxis(term);
+      input.loss = term.substr(0, term.find(':'));
     }
     checkInput(item, input, manifest.getBatch(variant));
     function.inputs.push_back(std::move(input));
@@ -475,7 +482,7 @@ static Manifest readManifest(const Field &root) {
       for (InputSpec &input : function.inputs)
         input.isProbability =
             input.kind == InputKind::Labels &&
-            findTerm(manifest.loss, input.name).starts_with("bce-with-logits");
+            takesProbabilities(findTerm(manifest.loss, input.name));
       function.name = name;
       manifest.functions.push_back(std::move(function));
     }

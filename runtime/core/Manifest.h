@@ -95,10 +95,13 @@ struct InputSpec : TensorSpec {
   InputKind kind = InputKind::Data;
   /// The number of classes that integer labels index.
   std::optional<int64_t> classes;
-  /// Whether the elements are probabilities: labels of bce-with-logits.
+  /// Whether the elements are probabilities: labels of bce-with-logits and
+  /// kl-div.
   bool isProbability = false;
-  /// The axis of the classes in the output that such labels belong to.
+  /// The axis of the classes in the output that such labels belong to, and the
+  /// name of the loss.
   std::optional<int64_t> classAxis;
+  std::string loss;
 
   bool isBatched() const {
     return kind == InputKind::Data || kind == InputKind::Labels;

@@ -14,6 +14,7 @@ import numpy as np
 import sklearn.metrics as sk
 import torch
 import torch.nn.functional as F
+from cases.training.losses import spread
 from torchvision.ops import sigmoid_focal_loss
 
 STEPS, RATE = 10, "0.05"
@@ -34,7 +35,16 @@ def weights_of(tensor, weights):
     return torch.tensor(weights, dtype=tensor.dtype)
 
 
-# The case, the loss as ingotc takes it, and as PyTorch computes it.
+def with_log_softmax(loss):
+    return lambda y, t: loss(F.log_softmax(y, 1), t)
+
+
+def kl_div(y, t):
+    return F.kl_div(F.log_softmax(y, 1), torch.from_numpy(spread(t.numpy())), reduction="batchmean")
+
+
+# The case, the loss as ingotc takes it, and as PyTorch computes it. The test appends a LogSoftmax to the model where
+# the loss takes logarithms of probabilities.
 LOSSES = [
     ("mlp", "cross-entropy:smoothing=0.1", lambda y, t: F.cross_entropy(y, t, label_smoothing=0.1)),
     (
@@ -78,6 +88,19 @@ LOSSES = [
         "bce-with-logits:pos-weight=3",
         lambda y, t: F.binary_cross_entropy_with_logits(y, t, pos_weight=weights_of(y, [3])),
     ),
+    ("mlp", "nll", with_log_softmax(F.nll_loss)),
+    (
+        "segmentation",
+        "NLLLoss:1,weights=1/2/0.5/1/3",
+        with_log_softmax(lambda y, t: F.nll_loss(y, t, weight=weights_of(y, [1, 2, 0.5, 1, 3]))),
+    ),
+    ("mlp", "kl-div", kl_div),
+    ("regression", "l1", F.l1_loss),
+    ("regression", "huber", F.huber_loss),
+    ("regression", "huber:0.25", lambda y, t: F.huber_loss(y, t, delta=0.25)),
+    ("regression", "smooth_l1", F.smooth_l1_loss),
+    ("regression", "SmoothL1Loss:0.5", lambda y, t: F.smooth_l1_loss(y, t, beta=0.5)),
+    ("regression", "smooth-l1:0", lambda y, t: F.smooth_l1_loss(y, t, beta=0)),
 ]
 
 
@@ -113,6 +136,11 @@ def ofprobabilities(y, labels, loss):
 def ofvalues(y, labels, loss):
     y = y.double().numpy()
     return {"mae": sk.mean_absolute_error(labels, y), "r2": sk.r2_score(labels, y)}
+
+
+def ofdistributions(y, labels, loss):
+    """The likeliest class of each is the label that `spread` was made of."""
+    return {name: value for name, value in ofclasses(y, labels, loss).items() if name != "perplexity"}
 
 
 METRICS = {"mlp": ofclasses, "segmentation": ofpixels, "multilabel": ofprobabilities, "regression": ofvalues}
@@ -151,6 +179,8 @@ def main():
         "mlp": F.cross_entropy, "segmentation": F.cross_entropy,
         "multilabel": F.binary_cross_entropy_with_logits, "regression": F.mse_loss,
     }  # fmt: skip
+    _, evaluated, output = train("mlp", kl_div, sets["mlp"])
+    record["kl-div"] = ofdistributions(output, sets["mlp"]["labels"].numpy(), evaluated)
     for name, metrics in METRICS.items():
         _, evaluated, output = train(name, plain[name], sets[name])
         record["metrics"][name] = metrics(output, sets[name]["labels"].numpy(), evaluated)

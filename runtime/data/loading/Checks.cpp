@@ -51,7 +51,7 @@ static void checkProbabilities(const Array &array, const std::string &where) {
         throw badInput(where,
                        "sample " + std::to_string((i + k) / perSample) +
                            " has label " + value.str() +
-                           ", and bce-with-logits takes values from 0 to 1",
+                           ", and the loss takes values from 0 to 1",
                        "correct the label, or compile with another --loss");
       }
   }
@@ -78,10 +78,9 @@ static std::string hintForShape(const Array &array, const InputSpec &input) {
       labels.erase(labels.begin() + static_cast<std::ptrdiff_t>(axis));
       if (std::equal(labels.begin() + 1, labels.end(), array.shape.begin() + 1))
         return "these labels are for classes along axis " +
-               std::to_string(axis) +
-               " of the output: compile with --loss cross-entropy:" +
-               std::to_string(axis) +
-               ", instead of cross-entropy:" + std::to_string(classAxis);
+               std::to_string(axis) + " of the output: compile with --loss " +
+               input.loss + ":" + std::to_string(axis) + ", instead of " +
+               input.loss + ":" + std::to_string(classAxis);
     }
   }
   return "reshape the array; its first axis counts the samples";

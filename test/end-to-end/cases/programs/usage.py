@@ -89,12 +89,12 @@ def ingotc_config(ingot):
         "# how\n[model]\nbatch = 16\nclip = true\nno_decay = 'bias' # of layers\n"
         f'optimizer = "sgd"\nlevel = 1\nuntie = false\noutput = "{trainer}"\nremat = ["save=a", "recompute=b"]\n'
     )
-    command = ingot.ingotc(MODEL, "--config", config, "--loss", "mse", "--optimizer", "adamw", "--allow-unmatched")
+    command = ingot.ingotc(MODEL, "--config", config, "--loss", "mse", "--optimizer", "AdamW", "--allow-unmatched")
     ingot.succeed(command)
     plan = json.loads(ingot.succeed([trainer, "--inspect=json"]).out)
     check([plan["batch"], plan["optimizer"]] == [16, "adamw"], f"{plan['batch']}, {plan['optimizer']}")
     printed = ingot.succeed([*command, "--print-config"]).out
-    for line in ('optimizer = "adamw"', "batch = 16", "clip = true", "level = 1", 'remat = ["save=a", "recompute=b"]',
+    for line in ('optimizer = "AdamW"', "batch = 16", "clip = true", "level = 1", 'remat = ["save=a", "recompute=b"]',
                  'precision = "fp32"', 'emit = "exe"'):  # fmt: skip
         check(line in printed.splitlines(), f"no {line} in {printed}")
     check("untie" not in printed, printed)

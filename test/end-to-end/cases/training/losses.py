@@ -11,24 +11,51 @@ from onnx import TensorProto, helper
 GOLDENS = json.loads((HERE / "goldens-losses.json").read_text())
 
 
-def compile_with(ingot, g, *flags):
-    return ingot.compile(g.model, "--optimizer", "sgd", "--batch", str(g.batch), *flags)
+def compile_with(ingot, g, *flags, model=None):
+    return ingot.compile(model or g.model, "--optimizer", "sgd", "--batch", str(g.batch), *flags)
 
 
-def flags_for(g):
-    data = ["--data", g.data, "--eval-data", g.data, "--no-shuffle"]
+def flags_for(g, data=None):
+    data = ["--data", data or g.data, "--eval-data", data or g.data, "--no-shuffle"]
     return [*data, "--steps", GOLDENS["steps"], "--lr", GOLDENS["lr"], "--eval-every", GOLDENS["steps"]]
+
+
+def takes_logarithms(loss):
+    return loss.lower().startswith(("nll", "kl"))
+
+
+def with_logarithms(ingot, g):
+    """The case's model with a LogSoftmax at its end, for losses that take logarithms of probabilities."""
+    model, path = onnx.load(g.model), ingot.path("logarithms.onnx")
+    model.graph.node.append(helper.make_node("LogSoftmax", [model.graph.output[0].name], ["logarithms"], axis=1))
+    model.graph.output[0].name = "logarithms"
+    onnx.save(model, path)
+    return path
+
+
+def spread(labels, classes=10):
+    """Distributions: three quarters of the label, a quarter of the next class, and nothing of the others."""
+    eye = np.eye(classes, dtype=np.float32)
+    return 0.75 * eye[labels] + 0.25 * eye[(labels + 1) % classes]
 
 
 @case("losses-of-torch")
 def losses(ingot):
-    """Smoothing, class weights, focal loss and sums: losses of ten steps, and of an evaluation."""
+    """Every loss with its settings, and sums: losses of ten steps, and of an evaluation."""
     for run in GOLDENS["losses"]:
-        g = golden(run["case"])
-        trainer = compile_with(ingot, g, "--loss", run["loss"])
-        rows, evaluations = ingot.train(trainer, *flags_for(g))
+        g, data = golden(run["case"]), None
+        model = with_logarithms(ingot, g) if takes_logarithms(run["loss"]) else g.model
+        if run["loss"] == "kl-div":
+            data = ingot.path("distributions.npz")
+            with np.load(g.data) as arrays:
+                np.savez(data, x=arrays["x"], labels=spread(arrays["labels"]))
+        metrics = ["--metrics", ",".join(GOLDENS["kl-div"])] if data else []
+        trainer = compile_with(ingot, g, "--loss", run["loss"], *metrics, model=model)
+        rows, evaluations = ingot.train(trainer, *flags_for(g, data))
         check_relative(run["loss"], [row["loss"] for row in rows], run["losses"], 2e-5)
         check_relative(run["loss"], [evaluations[-1]["eval_loss"]], [run["eval_loss"]], 2e-5)
+        for metric, value in GOLDENS["kl-div"].items() if data else ():
+            check_close(f"kl-div: {metric}", evaluations[-1]["eval_" + metric], value, 2e-5)
 
 
 @case("metrics-of-scikit-learn")

@@ -7,13 +7,23 @@
 // RUN: not ingot-opt %s --ingot-attach-loss=loss=output:n 2>&1 | FileCheck %s --check-prefix=FLOAT
 // RUN: not ingot-opt %s --ingot-attach-loss=loss=output 2>&1 | FileCheck %s --check-prefix=UNNAMED
 
+// RUN: not ingot-opt %s --ingot-attach-loss=loss=BCELoss 2>&1 | FileCheck %s --check-prefix=BCE
+// RUN: not ingot-opt %s --ingot-attach-loss=loss=huber:0 2>&1 | FileCheck %s --check-prefix=HUBER
+// RUN: not ingot-opt %s --ingot-attach-loss=loss=nll:smoothing=0.1 2>&1 | FileCheck %s --check-prefix=NLL
+// RUN: not ingot-opt %s --ingot-attach-loss=loss=mse:2 2>&1 | FileCheck %s --check-prefix=SETTING
+
 // RUN: not ingot-opt %s --ingot-attach-loss=loss=cross-entropy:0 2>&1 | FileCheck %s --check-prefix=SAMPLES
 
 // SAMPLES: axis 0 of the output tensor<2x3xf32> counts the samples, not classes
 // SAMPLES: hint: choose an axis of at least two classes with --loss cross-entropy:AXIS
 // NONE:    no loss is given and the model does not compute one: its outputs are 'y', 'n'
-// NONE:    hint: choose with --loss cross-entropy[:AXIS], mse, bce-with-logits or output:NAME
+// NONE:    hint: choose with --loss cross-entropy[:AXIS], nll[:AXIS], mse, l1, smooth-l1[:BETA], huber[:DELTA], kl-div, bce-with-logits or output:NAME
 // UNKNOWN: unknown loss 'hinge'
+// UNKNOWN: any other loss goes into the module, as an output that output:NAME names
+// BCE:     unknown loss 'BCELoss': bce-with-logits takes the output before the sigmoid
+// HUBER:   DELTA must be above 0, got 0
+// NLL:     unknown setting 'smoothing', the loss has AXIS and weights
+// SETTING: unknown setting '2', the loss has none
 // AXIS:    'x' is not an axis
 // RANGE:   axis 2 of the loss is not an axis of the output tensor<2x3xf32>
 // OUTPUT:  the model has no output 'z'

@@ -2,6 +2,14 @@
 // RUN: ingot-opt %s --ingot-attach-loss=loss=cross-entropy:-2 | FileCheck %s --check-prefix=AXIS
 // RUN: ingot-opt %s --ingot-attach-loss=loss=mse | FileCheck %s --check-prefix=MSE
 // RUN: ingot-opt %s --ingot-attach-loss=loss=bce-with-logits | FileCheck %s --check-prefix=BCE
+// RUN: ingot-opt %s --ingot-attach-loss=loss=NLLLoss:1 | FileCheck %s --check-prefix=NLL
+// RUN: ingot-opt %s --ingot-attach-loss=loss=L1Loss | FileCheck %s --check-prefix=L1
+// RUN: ingot-opt %s --ingot-attach-loss=loss=huber:0.5 | FileCheck %s --check-prefix=HUBER
+// RUN: ingot-opt %s --ingot-attach-loss=loss=smooth_l1:0.5 | FileCheck %s --check-prefix=SMOOTH
+// RUN: ingot-opt %s --ingot-attach-loss="loss=KLDivLoss metrics=accuracy" | FileCheck %s --check-prefix=KL
+// RUN: ingot-opt %s --ingot-attach-loss=loss=CrossEntropyLoss:1 | FileCheck %s --check-prefix=AXIS
+// RUN: ingot-opt %s --ingot-attach-loss=loss=ce:1 | FileCheck %s --check-prefix=AXIS
+// RUN: ingot-opt %s --ingot-attach-loss=loss=MSELoss | FileCheck %s --check-prefix=MSE
 // RUN: ingot-opt %s --ingot-attach-loss=loss=output:penalty | FileCheck %s --check-prefix=OUTPUT
 
 func.func @forward(%x: tensor<2x3x4xf32> {ingot.kind = "data", ingot.name = "x"})
@@ -39,6 +47,41 @@ func.func @forward(%x: tensor<2x3x4xf32> {ingot.kind = "data", ingot.name = "x"}
 // BCE-DAG:     %[[EXP:.*]] = ingot.exp %[[MINUS_ABS]]
 // BCE-DAG:     %[[LOG:.*]] = ingot.log1p %[[EXP]]
 // BCE:         ingot.add %[[LINEAR]], %[[LOG]]
+
+// The output at the label's index.
+// NLL:       ingot.loss = "nll:1"
+// NLL-LABEL: func.func @train_step(
+// NLL-SAME:    %[[X:[a-z0-9]+]]: {{[^,]*}}, {{[^,]*}}, %[[LABELS:[a-z0-9]+]]: tensor<2x4xi64> {ingot.classes = 3 : i64
+// NLL:         %[[CLASS:.*]] = ingot.iota {dim = 1 : i64}
+// NLL:         %[[SPREAD:.*]] = ingot.broadcast %[[LABELS]] dims = [0, 2]
+// NLL:         %[[HIT:.*]] = ingot.compare eq %[[CLASS]], %[[SPREAD]]
+// NLL:         %[[PICKED:.*]] = ingot.select %[[HIT]], %[[X]],
+// NLL:         %[[SUM:.*]] = ingot.reduce sum %[[PICKED]] dims = [1]
+// NLL:         ingot.neg %[[SUM]]
+// NLL-LABEL: func.func @eval_step(
+// NLL-SAME:    {ingot.name = "correct"}
+
+// L1:       ingot.loss = "l1"
+// L1-LABEL: func.func @train_step(
+// L1:         %[[ERROR:.*]] = ingot.sub
+// L1:         ingot.abs %[[ERROR]]
+
+// HUBER:       ingot.loss = "huber:0.5"
+// HUBER-LABEL: func.func @train_step(
+// HUBER:         %[[ERROR:.*]] = ingot.sub
+// HUBER:         %[[SIZE:.*]] = ingot.abs %[[ERROR]]
+// HUBER:         ingot.min %[[SIZE]],
+
+// SMOOTH:       ingot.loss = "smooth-l1:0.5"
+
+// A sample has 12 elements, of which the mean over all elements becomes a sum.
+// KL:       ingot.loss = "kl-div"
+// KL-LABEL: func.func @train_step(
+// KL-SAME:    tensor<2x3x4xf32> {ingot.kind = "labels"
+// KL:         ingot.log
+// KL:         ingot.constant dense<1.200000e+01> : tensor<2x3x4xf32>
+// KL-LABEL: func.func @eval_step(
+// KL-SAME:    {ingot.name = "metric.right"}
 
 // OUTPUT-LABEL: func.func @train_step(
 // OUTPUT-NOT:     labels
