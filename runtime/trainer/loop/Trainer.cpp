@@ -477,8 +477,11 @@ void Trainer::run() {
   while (step < totalSteps && !stopped) {
     try {
       trainStep();
-      if (takeTurns() || (diagnoser && diagnoser->isDone()) ||
-          (timer && timer->isDone()))
+      bool isEnd = takeTurns() || (diagnoser && diagnoser->isDone()) ||
+                   (timer && timer->isDone());
+      if (isEnd || stopped || step == totalSteps)
+        checkWeights();
+      if (isEnd)
         break;
     } catch (const NotFinite &problem) {
       if (!goesBack) {
@@ -522,17 +525,7 @@ void Trainer::run() {
     outcome.endBySignal(getReceivedSignal());
   // From here on rank 0 may be the only one that works.
   ranks.setInterruption({});
-  if (average)
-    average->exchange();
-  if (!options.exportPath.empty())
-    outcome.attempt([&] {
-      session.fetchState();
-      exportModel(session, options.exportPath);
-    });
-  if (!options.predict.empty())
-    outcome.attempt([&] {
-      predict(session, evalData, variants, options, options.predict, console);
-    });
+  writeResults();
   if (const std::optional<Error> &problem = log->getProblem())
     outcome.add(*problem);
   if (board && board->getProblem())

@@ -93,6 +93,11 @@ private:
   void save(bool isBest);
   /// Saves the step unless it is saved, and waits for it.
   void saveLast();
+  /// Throws NotFinite if steps have left weights that are not finite. All ranks
+  /// call it.
+  void checkWeights();
+  /// Writes the model and its predictions.
+  void writeResults();
   CheckpointInfo describeCheckpoint();
   /// Throws if another rank has other options or data: it would wait for ever,
   /// or train another model.

@@ -37,10 +37,14 @@ void BestEvaluation::resume(const RunSettings::Best &saved) {
 }
 
 bool BestEvaluation::add(int64_t step, const MetricList &metrics) {
-  auto found =
-      std::find_if(metrics.begin(), metrics.end(),
-                   [&](const auto &item) { return item.first == best.metric; });
-  double value = found == metrics.end() ? NAN : found->second;
+  auto find = [&](const std::string &name) {
+    auto found =
+        std::find_if(metrics.begin(), metrics.end(),
+                     [&](const auto &item) { return item.first == name; });
+    return found == metrics.end() ? NAN : found->second;
+  };
+  // Of outputs that are not numbers, other metrics say nothing.
+  double value = std::isnan(find("eval_loss")) ? NAN : find(best.metric);
   bool isBetter = wantsLess ? value < best.value : value > best.value;
   if (value != value || !(isEmpty || isBetter)) {
     ++best.since;

@@ -10,6 +10,7 @@
 #include "runtime/trainer/loop/Evaluate.h"
 #include "runtime/trainer/loop/Trainer.h"
 
+#include <cmath>
 #include <fmt/format.h>
 
 using namespace ingot::runtime;
@@ -51,7 +52,9 @@ void Trainer::evaluateAndLog() {
   checkLog();
   std::string text = fmt::format("step {}", step);
   for (const auto &[name, value] : result->metrics)
-    text += fmt::format("  {} {:.4f}", name, value);
+    // Whether it has a sign depends on the processor.
+    text += fmt::format("  {} {:.4f}", name,
+                        std::isnan(value) ? std::abs(value) : value);
   console.line(text);
   if (best && best->add(step, result->metrics) && !options.best.empty())
     save(/*isBest=*/true);

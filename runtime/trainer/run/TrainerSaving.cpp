@@ -11,9 +11,11 @@
 #include "runtime/core/files/Crc32.h"
 #include "runtime/observe/profile/Profile.h"
 #include "runtime/trainer/inspect/Diagnoser.h"
+#include "runtime/trainer/loop/Evaluate.h"
 #include "runtime/trainer/loop/Signals.h"
 #include "runtime/trainer/loop/Trainer.h"
 #include "runtime/trainer/state/State.h"
+#include "runtime/trainer/weights/WeightExport.h"
 
 #include <chrono>
 #include <filesystem>
@@ -47,11 +49,42 @@ void Trainer::compareRanks() {
                    "give all ranks the same options, and as many samples");
 }
 
+void Trainer::checkWeights() {
+  // What is only measured may train as badly as it likes.
+  if (diagnoser || timer)
+    return;
+  finishSteps();
+  session.completeState();
+  if (auto problem =
+          explainNotFinite(session, ranks, fmt::format("step {}", step)))
+    throw NotFinite(*problem);
+}
+
+void Trainer::writeResults() {
+  if (average)
+    average->exchange();
+  if (!options.exportPath.empty())
+    outcome.attempt([&] {
+      session.fetchState();
+      exportModel(session, options.exportPath);
+    });
+  if (!options.predict.empty())
+    outcome.attempt([&] {
+      checkFinite(session, options.predict);
+      predict(session, evalData, variants, options, options.predict, console);
+    });
+}
+
 void Trainer::save(bool isBest) {
-  if (!saver)
+  if (options.checkpoints.empty())
     return;
   finishSteps();
   progress->pause();
+  checkWeights();
+  if (!saver) {
+    progress->resume();
+    return;
+  }
   auto begin = std::chrono::steady_clock::now();
   {
     DeviceRange range(*session.getContext().device, "checkpoint");

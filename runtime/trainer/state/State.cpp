@@ -15,6 +15,7 @@
 #include "runtime/core/files/Crc32.h"
 #include "runtime/core/machine/ControlGroups.h"
 #include "runtime/core/text/Text.h"
+#include "runtime/trainer/state/CompiledWeights.h"
 #include "runtime/trainer/state/StateValues.h"
 
 #include <algorithm>
@@ -117,42 +118,21 @@ TensorView ingot::runtime::viewState(const Session &session,
 
 using StateList = std::vector<const StateSpec *>;
 
-/// Copies the weights of the compiler, which are in the executable or next to
-/// it.
+/// Copies the weights of the compiler.
 static void loadWeights(Session &session, StateList states) {
-  const Manifest &manifest = session.getManifest();
   std::erase_if(states, [](const StateSpec *spec) {
     return spec->init != InitKind::Weights;
   });
   if (states.empty())
     return;
-  MappedFile sidecar;
-  std::string where = "embedded weights";
-  std::string_view bytes;
-  if (manifest.weights == WeightsKind::Sidecar) {
-    where = getExecutablePath() + ".safetensors";
-    if (!std::filesystem::exists(where))
-      throw badInput(where, "the trainer's weights are missing",
-                     "keep the file next to the trainer");
-    sidecar = MappedFile(where);
-    bytes = sidecar.getBytes();
-    if (manifest.weightsCrc && computeCrc32(bytes) != *manifest.weightsCrc)
-      throw badInput(where, "damaged: the checksum is not that of the compiler",
-                     "copy the file again, or compile again; other weights are "
-                     "given with --init");
-  } else if (session.getModule().weights) {
-    bytes = {session.getModule().weights, session.getModule().weights_bytes};
-  }
-  SafeTensors weights = readSafeTensors(bytes, where);
+  CompiledWeights weights(session);
   for (const StateSpec *spec : states) {
-    auto found = weights.tensors.find(spec->name);
-    if (found == weights.tensors.end())
-      throw badInput(where, "no tensor '" + spec->name + "'",
+    const TensorView *found = weights.find(spec->name);
+    if (!found)
+      throw badInput(weights.getPlace(), "no tensor '" + spec->name + "'",
                      "compile the model again");
-    assignState(session, *spec, found->second, where + ": " + spec->name);
+    assignState(session, *spec, *found, weights.getPlace() + ": " + spec->name);
   }
-  // The weights have been copied and are not read again.
-  releasePages(bytes);
 }
 
 static void loadInit(Session &session, const std::string &path,

@@ -5,6 +5,7 @@
 #include "runtime/checkpoint/SafeTensors.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/File.h"
+#include "runtime/core/text/Text.h"
 #include "runtime/trainer/state/State.h"
 #include "runtime/trainer/state/StateValues.h"
 
@@ -39,11 +40,33 @@ static void exportWeights(const Session &session, const std::string &path) {
   file.commit();
 }
 
-void ingot::runtime::exportModel(const Session &session,
-                                 const std::string &path) {
+void ingot::runtime::checkFinite(Session &session, const std::string &where,
+                                 const std::vector<LeavingState> &states) {
+  std::vector<std::string> model =
+      findNotFinite(session, listModel(session.getManifest()));
+  if (!model.empty())
+    throw failure(
+        where, "not written: the weights are not finite: " + listNames(model),
+        "train again from a checkpoint before, with a lower --lr");
+  std::vector<std::string> leaving = findNotFinite(session, states);
+  if (!leaving.empty())
+    throw failure(where,
+                  "not written: weights are too large for the types of the "
+                  "file: " +
+                      listNames(leaving),
+                  "export them as they are: --export FILE.safetensors");
+}
+
+void ingot::runtime::exportModel(Session &session, const std::string &path) {
   const Manifest &manifest = session.getManifest();
   const ingot_module_t &module = session.getModule();
   checkExportable(session, path);
+  std::vector<LeavingState> leaving;
+  if (!isSafeTensorsFile(path))
+    for (const ExportPiece &piece : manifest.exportPieces)
+      if (!piece.state.empty())
+        leaving.push_back({manifest.findState(piece.state), piece.dtype});
+  checkFinite(session, path, leaving);
   if (isSafeTensorsFile(path)) {
     exportWeights(session, path);
     return;

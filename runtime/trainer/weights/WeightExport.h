@@ -8,7 +8,7 @@
 #ifndef INGOT_RUNTIME_TRAINER_WEIGHTS_WEIGHTEXPORT_H
 #define INGOT_RUNTIME_TRAINER_WEIGHTS_WEIGHTEXPORT_H
 
-#include "runtime/trainer/loop/Session.h"
+#include "runtime/trainer/weights/FiniteWeights.h"
 
 #include <string>
 
@@ -20,7 +20,14 @@ void checkExportable(const Session &session, const std::string &path);
 
 /// Writes the trained model as ONNX, or, to a file named *.safetensors, its
 /// parameters, frozen parameters and running statistics. Throws Error.
-void exportModel(const Session &session, const std::string &path);
+/// No file is written unless all weights are finite, in the types of the file
+/// as well.
+void exportModel(Session &session, const std::string &path);
+
+/// Throws failure if the weights, or `states` in their types, are not finite:
+/// what is made of them at `where` is not written then.
+void checkFinite(Session &session, const std::string &where,
+                 const std::vector<LeavingState> &states = {});
 
 } // namespace ingot::runtime
 

@@ -171,4 +171,33 @@ TEST_F(StateTest, RefusesToExportWithoutAModel) {
                      exportModel(session, "unused.onnx"));
 }
 
+// A file of a narrower type than the weight's cannot hold all that is finite.
+TEST_F(StateTest, FindsWhatIsNotFinite) {
+  addState("half", StateRole::Parameter, DType::F16, {3}, 40960);
+  addState("floor", StateRole::Frozen, DType::F32, {2}, 41024);
+  manifest.states[2].init = InitKind::Fill;
+  manifest.states[3].init = InitKind::Fill;
+  manifest.states[3].value = -INFINITY;
+  Session session(module, manifest);
+  initializeState(session, 1, "", console);
+  const StateSpec &w = manifest.states[0];
+  EXPECT_TRUE(findNotFinite(session, listModel(manifest)).empty());
+  float large = 1e5, none = NAN;
+  writeValues(session, w, 4000 - 1, 1, &large, DType::F32);
+  EXPECT_TRUE(findNotFinite(session, listModel(manifest)).empty());
+  EXPECT_EQ(findNotFinite(session, {{&w, DType::F16}}),
+            std::vector<std::string>{"w (1 of 4000 values)"});
+  EXPECT_EQ(findNotFinite(session, {{&w, DType::BF16}}),
+            std::vector<std::string>{});
+  writeValues(session, manifest.states[2], 1, 1, &none, DType::F32);
+  writeValues(session, w, 0, 1, &none, DType::F32);
+  EXPECT_EQ(findNotFinite(session, listModel(manifest)),
+            (std::vector<std::string>{"w (1 of 4000 values)",
+                                      "half (1 of 3 values)"}));
+  // An infinity of the model may not become another value, nor NaN.
+  float other = INFINITY;
+  writeValues(session, manifest.states[3], 1, 1, &other, DType::F32);
+  EXPECT_EQ(findNotFinite(session, listModel(manifest)).size(), 3u);
+}
+
 } // namespace

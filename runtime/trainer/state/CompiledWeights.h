@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// The weights that the compiler found in the model, which are in the executable
+// or next to it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_RUNTIME_TRAINER_STATE_COMPILEDWEIGHTS_H
+#define INGOT_RUNTIME_TRAINER_STATE_COMPILEDWEIGHTS_H
+
+#include "runtime/checkpoint/SafeTensors.h"
+#include "runtime/core/File.h"
+#include "runtime/trainer/loop/Session.h"
+
+#include <string>
+
+namespace ingot::runtime {
+
+class CompiledWeights {
+public:
+  /// Throws badInput if the file next to the executable is missing or damaged.
+  explicit CompiledWeights(const Session &session);
+  CompiledWeights(const CompiledWeights &) = delete;
+  CompiledWeights &operator=(const CompiledWeights &) = delete;
+  /// Gives the memory of the weights back to the system.
+  ~CompiledWeights();
+
+  /// The file, or what stands for it in messages.
+  const std::string &getPlace() const { return place; }
+  /// Returns the weights of that state; null if there are none.
+  const TensorView *find(const std::string &name) const;
+
+private:
+  std::string place = "embedded weights";
+  MappedFile sidecar;
+  std::string_view bytes;
+  SafeTensors weights;
+};
+
+} // namespace ingot::runtime
+
+#endif // INGOT_RUNTIME_TRAINER_STATE_COMPILEDWEIGHTS_H

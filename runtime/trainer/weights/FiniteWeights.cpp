@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "runtime/trainer/weights/FiniteWeights.h"
+
+#include "runtime/comm/Communicator.h"
+#include "runtime/core/Error.h"
+#include "runtime/core/text/Text.h"
+#include "runtime/trainer/state/CompiledWeights.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <fmt/format.h>
+#include <optional>
+
+using namespace ingot::runtime;
+
+/// The elements that are looked at together.
+static constexpr int64_t kPiece = 4096;
+
+/// Counts the floats whose bits of the exponent are all set. Their memory need
+/// not be aligned.
+template <typename Word>
+static int64_t countExponents(const char *data, int64_t count, Word exponent) {
+  int64_t found = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    Word word;
+    std::memcpy(&word, data + i * sizeof(Word), sizeof(Word));
+    found += (word & exponent) == exponent;
+  }
+  return found;
+}
+
+static int64_t countNotFinite(const char *data, DType dtype, int64_t count) {
+  switch (dtype) {
+  case DType::F64:
+    return countExponents<uint64_t>(data, count, 0x7ff0000000000000);
+  case DType::F32:
+    return countExponents<uint32_t>(data, count, 0x7f800000);
+  case DType::F16:
+    return countExponents<uint16_t>(data, count, 0x7c00);
+  case DType::BF16:
+    return countExponents<uint16_t>(data, count, 0x7f80);
+  default:
+    return 0;
+  }
+}
+
+namespace {
+
+/// The values of a state, wherever they are.
+class Values {
+public:
+  Values(Session &session, const StateSpec &spec);
+
+  ElementRange getHeld() const { return held; }
+  /// Returns the values of a piece as `dtype`, valid until the next call.
+  const char *get(int64_t first, int64_t count, DType dtype);
+
+private:
+  const StateSpec &spec;
+  ElementRange held;
+  /// The first element that is held, or the two halves of all.
+  const char *data = nullptr, *lower = nullptr;
+  std::string upper;
+  std::array<float, kPiece> joined;
+  std::array<double, kPiece> converted;
+};
+
+} // namespace
+
+Values::Values(Session &session, const StateSpec &spec)
+    : spec(spec), held(session.getHeld(spec)) {
+  auto read = [&](const StateSpec &state) {
+    return session.read(
+        {state.dtype, state.offset, state.getElements(), /*inState=*/true});
+  };
+  if (spec.shard && session.getRanks() > 1) {
+    // Shards on a device are copied by fetchState() alone.
+    if (session.getRunsAhead() != 0)
+      held = {};
+    else
+      data = session.getPlace(spec) + held.begin * getSize(spec.dtype);
+  } else if (spec.halves.empty()) {
+    data = read(spec);
+  } else {
+    // The second call may reuse the memory of the first.
+    const Manifest &manifest = session.getManifest();
+    upper.assign(read(*manifest.findState(spec.halves[0])),
+                 spec.getElements() * getSize(DType::BF16));
+    lower = read(*manifest.findState(spec.halves[1]));
+  }
+}
+
+const char *Values::get(int64_t first, int64_t count, DType dtype) {
+  const char *from;
+  if (lower) {
+    joinHalves(upper.data() + first * getSize(DType::BF16),
+               lower + first * getSize(DType::I16), joined.data(), count);
+    from = reinterpret_cast<const char *>(joined.data());
+  } else {
+    from = data + (first - held.begin) * getSize(spec.dtype);
+  }
+  if (dtype == spec.dtype)
+    return from;
+  convert(from, spec.dtype, converted.data(), dtype, count);
+  return reinterpret_cast<const char *>(converted.data());
+}
+
+namespace {
+
+/// What the model had before the first step, for the rare state that has
+/// infinities.
+class InitialValues {
+public:
+  explicit InitialValues(Session &session) {
+    try {
+      weights.emplace(session);
+    } catch (const Error &) {
+      // Without them, no infinity is known to be the model's.
+    }
+  }
+
+  /// Returns values as `dtype`, valid until the next call; null if the state
+  /// does not begin with known ones.
+  const char *get(const StateSpec &spec, int64_t first, int64_t count,
+                  DType dtype);
+
+private:
+  std::optional<CompiledWeights> weights;
+  std::array<double, kPiece> values;
+};
+
+} // namespace
+
+const char *InitialValues::get(const StateSpec &spec, int64_t first,
+                               int64_t count, DType dtype) {
+  if (spec.init == InitKind::Fill) {
+    for (int64_t i = 0; i < count; ++i)
+      convert(&spec.value, DType::F64,
+              reinterpret_cast<char *>(values.data()) + i * getSize(dtype),
+              dtype, 1);
+    return reinterpret_cast<const char *>(values.data());
+  }
+  const TensorView *tensor = weights && spec.init == InitKind::Weights
+                                 ? weights->find(spec.name)
+                                 : nullptr;
+  if (!tensor || !isFloat(tensor->dtype) || tensor->shape != spec.shape)
+    return nullptr;
+  convert(tensor->data.data() + first * getSize(tensor->dtype), tensor->dtype,
+          values.data(), dtype, count);
+  return reinterpret_cast<const char *>(values.data());
+}
+
+/// Whether what is not finite in the piece is the model's own: what the
+/// compiler found in it there. NaN is that of constants alone, since nothing
+/// comes of a weight that is NaN.
+static bool isOwn(const char *values, const char *initial, DType dtype,
+                  int64_t count, bool isConstant) {
+  for (int64_t i = 0; i < count; ++i) {
+    double value = readAsDouble(values + i * getSize(dtype), dtype);
+    if (std::isfinite(value))
+      continue;
+    double before = readAsDouble(initial + i * getSize(dtype), dtype);
+    bool isSame =
+        std::isnan(value) ? isConstant && std::isnan(before) : value == before;
+    if (!isSame)
+      return false;
+  }
+  return true;
+}
+
+std::vector<LeavingState> ingot::runtime::listModel(const Manifest &manifest) {
+  std::vector<LeavingState> states;
+  for (const StateSpec &spec : manifest.states)
+    if (spec.isModel())
+      states.push_back({&spec, spec.dtype});
+  return states;
+}
+
+std::vector<std::string>
+ingot::runtime::findNotFinite(Session &session,
+                              const std::vector<LeavingState> &states) {
+  std::vector<std::string> found;
+  std::optional<InitialValues> model;
+  for (const auto &[spec, dtype] : states) {
+    if (!isFloat(spec->dtype) || !isFloat(dtype))
+      continue;
+    Values values(session, *spec);
+    auto [begin, end] = values.getHeld();
+    int64_t bad = 0;
+    for (int64_t i = begin; i < end; i += kPiece) {
+      int64_t count = std::min(kPiece, end - i);
+      const char *piece = values.get(i, count, dtype);
+      int64_t some = countNotFinite(piece, dtype, count);
+      if (some == 0)
+        continue;
+      if (!model)
+        model.emplace(session);
+      const char *initial = model->get(*spec, i, count, dtype);
+      if (!initial ||
+          !isOwn(piece, initial, dtype, count, spec->role == StateRole::Frozen))
+        bad += some;
+    }
+    if (bad != 0)
+      found.push_back(
+          fmt::format("{} ({} of {} values)", spec->name, bad, end - begin));
+  }
+  return found;
+}
+
+std::optional<Error>
+ingot::runtime::explainNotFinite(Session &session, Communicator &ranks,
+                                 const std::string &where) {
+  std::vector<std::string> found =
+      findNotFinite(session, listModel(session.getManifest()));
+  if (ranks.agree(found.empty() ? 0 : 1, "a check of the weights") == 0)
+    return std::nullopt;
+  return failure(where,
+                 found.empty()
+                     ? "weights of another rank are not finite"
+                     : "the weights are not finite: " + listNames(found),
+                 "lower --lr, add --warmup, or check the data for NaN; --watch "
+                 "nan names the first op");
+}

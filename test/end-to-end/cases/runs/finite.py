@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Weights that are not finite leave a trainer by no door."""
+
+import numpy as np
+import onnx
+from harness import case, check, initializers
+from onnx import TensorProto, helper, numpy_helper
+
+
+def model(ingot, nodes, weights):
+    """A model of x [n, 1] that computes its loss."""
+    graph = helper.make_graph(
+        nodes,
+        "g",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 1])],
+        [helper.make_tensor_value_info("loss", TensorProto.FLOAT, [])],
+        [numpy_helper.from_array(np.asarray(value, np.float32), name) for name, value in weights.items()],
+    )
+    path = ingot.path("m.onnx")
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8), path)
+    return path
+
+
+def root(ingot):
+    """The loss is finite at w = 0, and its gradient 0 times infinity."""
+    nodes = [
+        helper.make_node("Sqrt", ["w"], ["q"]),
+        helper.make_node("Mul", ["q", "z"], ["p"]),
+        helper.make_node("ReduceSum", ["p"], ["s"], keepdims=0),
+        helper.make_node("ReduceMean", ["x"], ["m"], keepdims=0),
+        helper.make_node("Mul", ["s", "m"], ["loss"]),
+    ]
+    path = model(ingot, nodes, {"w": [0, 4], "z": [0, 1]})
+    return ingot.compile(path, "--loss", "output:loss", "--batch", "2", "--freeze", "^z$", "--optimizer", "sgd")
+
+
+def shifted(ingot, values):
+    """A weight is added to x, and an infinity of the model has no part in the loss."""
+    nodes = [
+        helper.make_node("Add", ["x", "w"], ["y"]),
+        helper.make_node("Max", ["y", "floor"], ["z"]),
+        helper.make_node("ReduceMean", ["z"], ["loss"], keepdims=0),
+    ]
+    path = model(ingot, nodes, {"w": values, "floor": [-np.inf]})
+    return ingot.compile(path, "--loss", "output:loss", "--batch", "2", "--freeze", "^floor$", "--optimizer", "sgd")
+
+
+def data(ingot):
+    path = ingot.path("data.npz")
+    np.savez(path, x=np.ones((4, 1), np.float32))
+    return path
+
+
+@case("weights-not-finite")
+def last_step(ingot):
+    """After the last step: an error that names them, and no file has them."""
+    trainer, samples = root(ingot), data(ingot)
+    out, folder, predicted = ingot.path("out.onnx"), ingot.path("save"), ingot.path("p.npz")
+    out.write_text("an earlier one")
+    base = [trainer, "--data", samples, "--steps", "1"]
+    outputs = ["--export", out, "--save", folder, "--predict", predicted]
+    result = ingot.check_error(
+        [*base, "--eval-data", samples, *outputs, "--best", "eval_loss"], 1, "step 1", "w (1 of 2 values)"
+    )
+    check("step 1  eval_loss nan" in result.err, result.err)
+    check(out.read_text() == "an earlier one" and not predicted.exists(), "an output was written")
+    check(not list(folder.glob("step-*")) and not (folder / "best").exists(), f"saved {list(folder.iterdir())}")
+    # Another rate does not help this gradient, and going back says so in the end.
+    ingot.check_error([*base, "--nan", "rollback", "--save", ingot.path("back")], 1, "step 1", "w (1 of 2 values)")
+
+
+@case("weights-not-finite-from-files")
+def from_files(ingot):
+    """Weights that come from a file leave no better than they came."""
+    trainer, samples = shifted(ingot, [0.5]), data(ingot)
+    good, bad = ingot.path("good.onnx"), ingot.path("bad.safetensors")
+    # The model's own infinity is no reason.
+    ingot.succeed([trainer, "--data", samples, "--steps", "2", "--export", good])
+    weights = initializers(good)
+    check(np.isneginf(weights["floor"]).all() and np.isfinite(weights["w"]).all(), f"{weights}")
+    for value, number in (("nan", np.nan), ("inf", np.inf)):
+        header = b'{"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}'
+        bad.write_bytes(len(header).to_bytes(8, "little") + header + np.float32(number).tobytes())
+        for out, flag in ((ingot.path("out.onnx"), "--export"), (ingot.path("out.safetensors"), "--export"),
+                          (ingot.path("p.npz"), "--predict")):  # fmt: skip
+            flags = ["--eval-data", samples] if flag == "--predict" else []
+            result = ingot.check_error(
+                [trainer, "--init", bad, "--steps", "0", *flags, flag, out], 1, str(out), "w (1 of 1 values)"
+            )
+            check(not out.exists(), f"{value}: {out} was written: {result.err}")
