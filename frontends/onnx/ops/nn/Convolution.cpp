@@ -149,7 +149,7 @@ static LogicalResult importConvTranspose(Node &node) {
   if (failed(window))
     return failure();
   bool same = automatic == "SAME_UPPER" || automatic == "SAME_LOWER";
-  Shape shape = {x[0], w[1] * groups};
+  Shape shape = {x[0], w[1] * groups}, zeros(rank + 2, 0);
   for (size_t i = 0; i < rank; ++i) {
     int64_t unpadded =
         window->strides[i] * (x[i + 2] - 1) + extra[i] + window->extent(i);
@@ -167,14 +167,27 @@ static LogicalResult importConvTranspose(Node &node) {
       size = (*wanted)[i];
     if (size < 1)
       return node.malformed("the output is empty");
-    if (extra[i] < 0 || window->outputSize(i, size) != x[i + 2])
-      return node.unsupported("output_padding of a stride or more");
-    shape.push_back(size);
+    int64_t reached = unpadded - extra[i];
+    int64_t beyond = size + window->padLow[i] + window->padHigh[i] - reached;
+    if (extra[i] < 0 || beyond < 0)
+      return node.malformed("output_padding or output_shape");
+    // A convolution that reads as many elements more than the window reaches as
+    // a stride has would have a larger result. What lies in the padding is cut
+    // off less; the rest is zero.
+    int64_t most = window->strides[i] - 1;
+    int64_t kept = std::clamp<int64_t>(beyond - most, 0, window->padHigh[i]);
+    window->padHigh[i] -= kept;
+    zeros[i + 2] = std::max<int64_t>(beyond - kept - most, 0);
+    if (zeros[i + 2] >= size)
+      return node.unsupported("output_padding that is all of the output");
+    shape.push_back(size - zeros[i + 2]);
   }
   auto type = RankedTensorType::get(shape, node.type(0).getElementType());
   Value result = ConvInputGradOp::create(
       node.b, node.loc, type, node.in(0), node.in(1), window->strides,
       window->dilations, window->padLow, window->padHigh, groups);
+  if (llvm::any_of(zeros, [](int64_t n) { return n != 0; }))
+    result = node.pad(result, Shape(rank + 2, 0), zeros, 0.0);
   if (failed(addBias(node, result, shape[1])))
     return failure();
   return node.result(result);

@@ -25,35 +25,48 @@ struct Sampling {
   double start = 0.0, end = 1.0, extrapolation = 0.0;
 };
 
-/// Returns the operand's coordinate of element `i` of the result.
-double coordinate(const Sampling &sampling, int64_t i, int64_t from, int64_t to,
-                  double scale) {
-  auto x = static_cast<double>(i);
+/// Returns the operand's coordinate of element `i` of the result. Lengths are
+/// those of the tensors, also where a scale makes the result a fraction longer.
+template <typename Real>
+Real coordinate(const Sampling &sampling, int64_t i, int64_t from, int64_t to,
+                double factor) {
+  auto x = static_cast<Real>(i), length = static_cast<Real>(to);
+  auto scale = static_cast<Real>(factor), half = static_cast<Real>(0.5);
+  auto last = static_cast<Real>(from - 1);
   if (sampling.coordinates == "asymmetric")
     return x / scale;
-  double exact = scale * static_cast<double>(from);
   if (sampling.coordinates == "align_corners")
-    return to == 1 ? 0.0 : x * static_cast<double>(from - 1) / (exact - 1.0);
+    return to == 1 ? 0 : x * last / (length - 1);
   if (sampling.coordinates == "pytorch_half_pixel" && to == 1)
-    return 0.0;
+    return 0;
   if (sampling.coordinates == "tf_half_pixel_for_nn")
-    return (x + 0.5) / scale;
+    return (x + half) / scale;
   if (sampling.coordinates == "tf_crop_and_resize") {
-    double last = static_cast<double>(from - 1);
-    double extent = (sampling.end - sampling.start) * last;
-    double offset = to == 1 ? extent / 2.0 : x * extent / (exact - 1.0);
-    return sampling.start * last + offset;
+    auto start = static_cast<Real>(sampling.start),
+         end = static_cast<Real>(sampling.end);
+    return to == 1 ? half * (start + end) * last
+                   : start * last + x * (end - start) * last / (length - 1);
   }
   if (sampling.coordinates == "half_pixel_symmetric") {
-    double centre = static_cast<double>(from) / 2.0;
-    double offset = centre * (1.0 - static_cast<double>(to) / exact);
-    return offset + (x + 0.5) / scale - 0.5;
+    Real centre = static_cast<Real>(from) / 2;
+    Real offset = centre * (1 - length / (scale * static_cast<Real>(from)));
+    return offset + (x + half) / scale - half;
   }
-  return (x + 0.5) / scale - 0.5;
+  return (x + half) / scale - half;
 }
 
-int64_t nearest(const Sampling &sampling, double x) {
+/// Returns the same in single precision, as producers and ONNX Runtime compute
+/// it, where a rounding decides which element is read.
+double steppedCoordinate(const Sampling &sampling, int64_t i, int64_t from,
+                         int64_t to, double scale) {
+  return coordinate<float>(sampling, i, from, to, scale);
+}
+
+int64_t nearest(const Sampling &sampling, double x, double scale) {
   double low = std::floor(x);
+  // A rule of ONNX Runtime for opset 10, which leaves it open.
+  if (sampling.rounding == "ceil_if_smaller")
+    return static_cast<int64_t>(scale < 1.0 ? std::ceil(x) : low);
   if (sampling.rounding == "floor")
     return static_cast<int64_t>(low);
   if (sampling.rounding == "ceil")
@@ -96,9 +109,10 @@ SmallVector<Tap> findTaps(const Sampling &sampling, int64_t from, int64_t to,
   int64_t count = isNearest ? 1 : 2 * static_cast<int64_t>(std::ceil(radius));
   SmallVector<Tap> taps(count);
   for (int64_t i = 0; i < to; ++i) {
-    double x = coordinate(sampling, i, from, to, scale);
+    double x = isNearest ? steppedCoordinate(sampling, i, from, to, scale)
+                         : coordinate<double>(sampling, i, from, to, scale);
     int64_t first = isNearest
-                        ? nearest(sampling, x)
+                        ? nearest(sampling, x, scale)
                         : static_cast<int64_t>(std::floor(x)) - (count / 2 - 1);
     SmallVector<double> weights;
     double total = 0.0;
@@ -126,7 +140,7 @@ Value extrapolate(Node &node, const Sampling &sampling, Value value,
   int64_t to = type.getDimSize(dim);
   SmallVector<bool> outside;
   for (int64_t i = 0; i < to; ++i) {
-    double x = coordinate(sampling, i, from, to, scale);
+    double x = steppedCoordinate(sampling, i, from, to, scale);
     outside.push_back(x < 0 || x > static_cast<double>(from - 1));
   }
   if (!llvm::is_contained(outside, true))
@@ -268,8 +282,10 @@ LogicalResult importResize(Node &node) {
   sampling.coordinates =
       old ? "asymmetric"
           : node.stringAttr("coordinate_transformation_mode", "half_pixel");
-  sampling.rounding =
-      old ? "floor" : node.stringAttr("nearest_mode", "round_prefer_floor");
+  if (old)
+    sampling.rounding = node.graph.isFromTorch() ? "floor" : "ceil_if_smaller";
+  else
+    sampling.rounding = node.stringAttr("nearest_mode", "round_prefer_floor");
   sampling.cubicA = node.floatAttr("cubic_coeff_a", -0.75);
   sampling.excludeOutside = node.intAttr("exclude_outside", 0);
   if (sampling.mode != "nearest" && sampling.mode != "linear" &&
@@ -299,9 +315,10 @@ LogicalResult importResize(Node &node) {
   for (auto [i, dim] : llvm::enumerate(target->axes)) {
     int64_t from = node.shape(0)[dim];
     bool bySize = !target->sizes.empty();
-    double wanted =
-        bySize ? target->sizes[i]
-               : std::floor(static_cast<double>(from) * target->scales[i]);
+    double wanted = bySize ? target->sizes[i]
+                           // In the precision of the scale: 0.7 times 10 is 7.
+                           : std::floor(static_cast<float>(from) *
+                                        static_cast<float>(target->scales[i]));
     if (!(wanted >= 1.0 && wanted <= kLargest) || from < 1)
       return node.malformed("a dimension of " + Twine(from) +
                             " cannot be resized so");

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Operators that read an image between its elements, at positions that are
-// computed: GridSample, RoiAlign, DeformConv.
+// computed: GridSample, RoiAlign, DeformConv; and AffineGrid, which computes
+// such positions.
 //
 // The image is laid out as rows of channels, of which each position reads a few
 // (its taps): one gather per tap, whose gradient is a scatter.
@@ -32,6 +33,13 @@ public:
   Value floor(Value x) { return node.unary<FloorOp>(x); }
   Value clamp(Value x, int64_t size) {
     return a.min(a.max(x, 0.0), static_cast<double>(size - 1));
+  }
+  /// Returns `clamp(x)` without a derivative at the borders themselves, as
+  /// PyTorch's has none.
+  Value clampInside(Value x, int64_t size) {
+    auto last = static_cast<double>(size - 1);
+    Value below = a.select(a.compare(Predicate::LT, x, last), x, last);
+    return a.select(a.compare(Predicate::GT, x, 0.0), below, 0.0);
   }
   Value isInside(Value x, double low, double high) {
     return a.logicalAnd(a.compare(Predicate::GE, x, low),
@@ -172,22 +180,24 @@ SmallVector<Tap> gridTaps(Coordinates &at, const GridMode &mode, Value grid,
   Value x = mode.alignCorners
                 ? a.mul(a.add(grid, 1.0), (length - 1.0) / 2.0)
                 : a.mul(a.sub(a.mul(a.add(grid, 1.0), length), 1.0), 0.5);
-  if (mode.mode == "nearest")
-    x = at.node.unary<RoundOp>(x);
   double low = mode.alignCorners ? 0.0 : -0.5;
   double high = mode.alignCorners ? length - 1.0 : length - 0.5;
-  if (mode.padding == "border")
-    x = a.select(at.isInside(x, low, high), x, at.clamp(x, size));
-  if (mode.padding == "reflection")
+  bool reflects = mode.padding == "reflection";
+  // Of a cubic convolution the neighbours are moved into the image, not the
+  // position between them; their indices are clamped when they are read.
+  bool cubic = mode.mode == "cubic";
+  if (!cubic && reflects)
     x = at.reflect(x, low, high);
+  if (!cubic && mode.padding != "zeros")
+    x = at.clampInside(x, size);
   SmallVector<Tap> taps;
   if (mode.mode == "nearest")
-    taps = {{x, nullptr}};
+    taps = {{at.node.unary<RoundOp>(x), nullptr}};
   else
-    taps = mode.mode == "cubic" ? at.cubic(x) : at.linear(x);
+    taps = cubic ? at.cubic(x) : at.linear(x);
   if (mode.padding == "zeros")
     dropOutside(at, taps, size);
-  if (mode.padding == "reflection")
+  if (cubic && reflects)
     for (Tap &tap : taps)
       tap.index = at.reflect(tap.index, low, high);
   return taps;
@@ -239,6 +249,59 @@ LogicalResult importGridSample(Node &node) {
   llvm::append_range(shape, spatial);
   Value result = node.reshape(node.transpose(sum, {0, 2, 1}), shape);
   return node.result(node.cast(result, node.type(0).getElementType()));
+}
+
+//===----------------------------------------------------------------------===//
+// AffineGrid
+//===----------------------------------------------------------------------===//
+
+/// The function that ONNX defines it by takes no single image, and divides by
+/// zero where a dimension of one element keeps its corners.
+LogicalResult importAffineGrid(Node &node) {
+  FailureOr<Shape> size = node.constantInts(1, "the size");
+  if (failed(node.requireFloat(0)) || failed(size))
+    return failure();
+  int64_t dims = static_cast<int64_t>(size->size()) - 2;
+  if ((dims != 2 && dims != 3) || llvm::any_of(*size, [](int64_t n) {
+        return n < 1 || n > std::numeric_limits<int32_t>::max();
+      }))
+    return node.malformed("the size " + shapeText(*size));
+  if (node.shape(0) != ArrayRef<int64_t>({size->front(), dims, dims + 1}))
+    return node.malformed("theta of shape " + shapeText(node.shape(0)) +
+                          " for the size " + shapeText(*size));
+  bool alignCorners = node.intAttr("align_corners", 0) != 0;
+  Type element = computeElement(node.in(0));
+  Arithmetic a(node.b, node.loc);
+  Shape points = {size->front()};
+  llvm::append_range(points, ArrayRef(*size).drop_front(2));
+  points.push_back(dims);
+  Value theta = node.cast(node.in(0), element), sum;
+  for (int64_t column = 0; column <= dims; ++column) {
+    Value term =
+        a.broadcast(node.reshape(node.sliceDim(theta, 2, column, column + 1),
+                                 {size->front(), dims}),
+                    points, {0, dims + 1});
+    if (column < dims) {
+      // Coordinates are in the opposite order of dimensions.
+      int64_t dim = dims - column, length = points[dim];
+      SmallVector<double> at;
+      for (int64_t i = 0; i < length; ++i) {
+        auto twice = static_cast<double>(2 * i);
+        auto count = static_cast<double>(length);
+        if (alignCorners)
+          at.push_back(length == 1 ? 0.0 : twice / (count - 1.0) - 1.0);
+        else
+          at.push_back((twice + 1.0) / count - 1.0);
+      }
+      auto vector = RankedTensorType::get({length}, node.b.getF64Type());
+      Value along = node.cast(
+          node.constant(DenseElementsAttr::get(vector, ArrayRef<double>(at))),
+          element);
+      term = a.mul(term, node.alongDim(along, points, dim));
+    }
+    sum = sum ? a.add(sum, term) : term;
+  }
+  return node.result(node.cast(sum, node.type(0).getElementType()));
 }
 
 //===----------------------------------------------------------------------===//
@@ -523,6 +586,7 @@ LogicalResult importDeformConv(Node &node) {
 
 void onnx_import::registerSampling(Registry &registry) {
   registry.add("GridSample", importGridSample);
+  registry.add("AffineGrid", importAffineGrid);
   registry.add("RoiAlign", importRoiAlign);
   registry.add("DeformConv", importDeformConv);
 }

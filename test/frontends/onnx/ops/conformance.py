@@ -67,7 +67,11 @@ CONSTANT = {
     "Upsample": (1,),
 }
 
-# Outputs that are random; old dropout nodes are imported in their training form.
+# The reference implementation aligns corners with scale times length, a fraction, where ONNX's text, PyTorch and ONNX
+# Runtime have the length of the resized tensor.
+FRACTION = "expects a fraction for the length of the resized tensor (onnx/onnx#2462)"
+
+# Outputs that are random, and old dropout nodes, which are imported in their training form; and what is not followed.
 KNOWN = {
     "test_bernoulli": "random",
     "test_bernoulli_double": "random",
@@ -77,6 +81,8 @@ KNOWN = {
     "test_bernoulli_seed_expanded": "random",
     "test_dropout_default_old": "random",
     "test_dropout_random_old": "random",
+    "test_resize_downsample_scales_cubic_align_corners": FRACTION,
+    "test_resize_downsample_scales_linear_align_corners": FRACTION,
     "test_training_dropout": "random",
     "test_training_dropout_default": "random",
     "test_training_dropout_default_mask": "random",
