@@ -111,7 +111,8 @@ LogicalResult GraphImporter::checkDims() {
   if (!unbound.empty())
     return emitUserError(
         file, "sizes are not known: " + llvm::join(unbound, ", "),
-        "bind the batch with --batch N and other dimensions with --dim NAME=N");
+        "bind the batch with --batch N and other dimensions with --dim NAME=N, "
+        "or make a constant of an input with --value INPUT=V");
   for (const auto &[dim, sizes] : options.dims) {
     if (symbolicNames.contains(dim))
       continue;
@@ -129,20 +130,40 @@ LogicalResult GraphImporter::checkDims() {
   return success();
 }
 
+/// --batch also tells the size of a state whose batch is not its first
+/// dimension, where it has the name of the batch of what is read.
+DimSizes GraphImporter::sizesOfValues() const {
+  DimSizes sizes = options.dims;
+  if (!options.batch)
+    return sizes;
+  for (const onnx::ValueInfoProto &input : graph.input()) {
+    const auto &shape = input.type().tensor_type().shape();
+    if (!initializers.contains(input.name()) &&
+        !options.values.contains(input.name()) && shape.dim_size() > 0 &&
+        !shape.dim(0).dim_param().empty())
+      sizes[shape.dim(0).dim_param()] = {*options.batch};
+  }
+  return sizes;
+}
+
 LogicalResult GraphImporter::importInputs() {
   MLIRContext *context = module.getContext();
   // An evaluation model may lack inputs that the training model has.
   bool isEvaluation = meaning.evaluation && !meaning.training;
   if (!isEvaluation && failed(checkValues(context, graph, options.values)))
     return failure();
+  DimSizes sizes = sizesOfValues();
   for (const onnx::ValueInfoProto &input : graph.input()) {
     // Before IR version 4, initializers had to be inputs too.
     if (initializers.contains(input.name()))
       continue;
     auto given = options.values.find(input.name());
     if (given != options.values.end()) {
+      for (const auto &dim : input.type().tensor_type().shape().dim())
+        if (!dim.dim_param().empty())
+          symbolicNames.insert(dim.dim_param());
       FailureOr<DenseElementsAttr> value =
-          bindInput(context, input, given->second);
+          bindInput(context, input, given->second, sizes);
       if (failed(value))
         return failure();
       Location where = NameLoc::get(StringAttr::get(context, input.name()));

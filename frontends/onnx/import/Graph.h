@@ -61,6 +61,8 @@ private:
   };
 
   llvm::LogicalResult importInputs();
+  /// Returns the sizes of symbolic dimensions of inputs that become constants.
+  DimSizes sizesOfValues() const;
   llvm::LogicalResult importCotangent();
   llvm::FailureOr<mlir::RankedTensorType>
   inputType(const onnx::ValueInfoProto &input);

@@ -38,13 +38,9 @@ void GraphImporter::addResult(Value value, StringRef attribute,
 }
 
 LogicalResult GraphImporter::addOutputs() {
-  llvm::StringSet<> outputs;
   for (const onnx::ValueInfoProto &output : graph.output()) {
     Location where =
         NameLoc::get(StringAttr::get(module.getContext(), output.name()));
-    if (!outputs.insert(output.name()).second)
-      return emitUserError(where, "this output is listed twice",
-                           "the model is damaged; export it again");
     const Binding *binding = lookup(output.name(), where);
     if (!binding)
       return failure();

@@ -380,6 +380,7 @@ const Registry &Registry::get() {
     registerAttention(table);
     registerLoss(table);
     registerFusedOperators(table);
+    registerExperiments(table);
     registerActivationGradients(table);
     registerLossGradients(table);
     registerNormalizationGradients(table);

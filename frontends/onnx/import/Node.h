@@ -339,6 +339,7 @@ void registerLinearAlgebra(Registry &registry);
 void registerAttention(Registry &registry);
 void registerLoss(Registry &registry);
 void registerFusedOperators(Registry &registry);
+void registerExperiments(Registry &registry);
 void registerActivationGradients(Registry &registry);
 void registerLossGradients(Registry &registry);
 void registerNormalizationGradients(Registry &registry);

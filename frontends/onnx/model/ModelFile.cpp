@@ -4,6 +4,9 @@
 #include "dialects/ingot/ir/Diagnostics.h"
 #include "dialects/ingot/support/InputFile.h"
 #include "frontends/onnx/import/Node.h"
+#include "frontends/onnx/model/NodeOrder.h"
+#include "frontends/onnx/model/Repair.h"
+#include "frontends/onnx/model/RuntimeOperators.h"
 #include "onnx/checker.h"
 #include "onnx/defs/schema.h"
 #include "onnx/inliner/inliner.h"
@@ -174,7 +177,7 @@ LogicalResult onnx_import::readModel(StringRef path, Location file,
           failed(readExternal(folder.empty() ? "." : folder, file,
                               *attribute.mutable_t(), external)))
         return failure();
-  return success();
+  return repairModel(file, model);
 }
 
 int onnx_import::opsetVersion(const onnx::ModelProto &model, StringRef domain) {
@@ -444,26 +447,12 @@ static LogicalResult inlineSchemaFunctions(Location file,
   return reportMissing(file, findMissing(model, /*inlined=*/true));
 }
 
-/// Removes the shapes of computed values from the file: they may be stale or
-/// incomplete, and follow from the inputs. Metadata is kept.
-static void dropShapes(onnx::GraphProto &graph) {
-  auto *infos = graph.mutable_value_info();
-  infos->erase(std::remove_if(infos->begin(), infos->end(),
-                              [](const onnx::ValueInfoProto &info) {
-                                return info.metadata_props_size() == 0;
-                              }),
-               infos->end());
-  for (onnx::ValueInfoProto &output : *graph.mutable_output())
-    if (output.type().has_tensor_type() &&
-        !output.type().tensor_type().has_shape())
-      output.mutable_type()->mutable_tensor_type()->mutable_shape();
-}
-
 LogicalResult onnx_import::prepareModel(Location file,
                                         onnx::ModelProto &model) {
   if (failed(checkSize(file, model)) || failed(checkVersions(file, model)))
     return failure();
-  dropShapes(*model.mutable_graph());
+  registerRuntimeOperators();
+  satisfyChecker(model);
   try {
     if (model.functions_size()) {
       onnx::checker::check_function_call_cycles(model);
@@ -472,6 +461,8 @@ LogicalResult onnx_import::prepareModel(Location file,
     MissingOperators missing = findMissing(model, /*inlined=*/false);
     if (!missing.empty())
       return reportMissing(file, missing);
+    if (failed(checkNames(file.getContext(), model.graph())))
+      return failure();
     onnx::checker::check_model(model);
     return inlineSchemaFunctions(file, model);
   } catch (const std::exception &error) {

@@ -34,23 +34,47 @@ onnx_import::parseValues(llvm::ArrayRef<std::string> texts) {
   return result;
 }
 
-/// Returns the shape of a bound input; fails if the values do not fill it.
+/// Returns the shape of a bound input; fails if a size is not known, or the
+/// values do not fill it.
 static FailureOr<SmallVector<int64_t>>
-shapeOf(const onnx::TypeProto_Tensor &tensor, size_t count) {
+shapeOf(MLIRContext *context, const onnx::ValueInfoProto &input, size_t count,
+        const DimSizes &dims) {
+  const auto &tensor = input.type().tensor_type();
   SmallVector<int64_t> shape;
-  int64_t elements = 1, open = 0;
-  for (const auto &dim : tensor.shape().dim()) {
-    bool isKnown = dim.has_dim_value() && dim.dim_value() >= 0;
-    open += !isKnown;
-    shape.push_back(isKnown ? dim.dim_value() : static_cast<int64_t>(count));
-    // Values on a command line are few.
-    if (shape.back() > (1 << 20) || (elements *= shape.back()) > (1 << 20))
-      return failure();
+  SmallVector<std::string> open;
+  for (auto [i, dim] : llvm::enumerate(tensor.shape().dim())) {
+    auto bound = dims.find(dim.dim_param());
+    if (!dim.dim_param().empty() && bound != dims.end()) {
+      shape.push_back(bound->second.front());
+    } else if (dim.has_dim_value() && dim.dim_value() >= 0) {
+      shape.push_back(dim.dim_value());
+    } else {
+      shape.push_back(static_cast<int64_t>(count));
+      open.push_back(dim.dim_param().empty() ? "dimension " + std::to_string(i)
+                                             : "'" + dim.dim_param() + "'");
+    }
   }
-  bool fits = (open == 0 || shape.size() == 1) &&
-              (count == 1 || elements == static_cast<int64_t>(count));
-  if (!fits)
-    return failure();
+  if (!open.empty() && shape.size() > 1)
+    return emitOptionError(context, kOption,
+                           "sizes of '" + Twine(input.name()) +
+                               "' are not known: " + llvm::join(open, ", "),
+                           "bind them with --dim NAME=N, or export the model "
+                           "with fixed ones");
+  // One value may fill a large state; those of a command line are few.
+  int64_t most = count == 1 ? int64_t(1) << 31 : int64_t(1) << 20;
+  int64_t elements = 1;
+  bool fits = true;
+  for (int64_t size : shape) {
+    fits = fits && size <= most && elements * size <= most;
+    elements = fits ? elements * size : 0;
+  }
+  if (!fits || (count != 1 && elements != static_cast<int64_t>(count)))
+    return emitOptionError(
+        context, kOption,
+        Twine(count) + (count == 1 ? " value does" : " values do") +
+            " not fill '" + input.name() + "'",
+        "give one value for all its elements, or each of them, and no more "
+        "than 1,048,576");
   return shape;
 }
 
@@ -85,7 +109,7 @@ static std::optional<Attribute> parseElement(Type element, StringRef text) {
 
 FailureOr<DenseElementsAttr>
 onnx_import::bindInput(MLIRContext *context, const onnx::ValueInfoProto &input,
-                       ArrayRef<std::string> values) {
+                       ArrayRef<std::string> values, const DimSizes &dims) {
   const auto &tensor = input.type().tensor_type();
   Type element = elementType(context, tensor.elem_type());
   if (!element || narrowType(tensor.elem_type()) ||
@@ -96,13 +120,10 @@ onnx_import::bindInput(MLIRContext *context, const onnx::ValueInfoProto &input,
                                dataTypeName(tensor.elem_type()) +
                                ", which has no values on a command line",
                            "bind integers, booleans and floats");
-  FailureOr<SmallVector<int64_t>> shape = shapeOf(tensor, values.size());
+  FailureOr<SmallVector<int64_t>> shape =
+      shapeOf(context, input, values.size(), dims);
   if (failed(shape))
-    return emitOptionError(context, kOption,
-                           Twine(values.size()) + " values do not fill '" +
-                               input.name() + "'",
-                           "give one value for all its elements, or each of "
-                           "them, and no more than 1,048,576");
+    return failure();
   SmallVector<Attribute> elements;
   for (StringRef text : values) {
     std::optional<Attribute> value = parseElement(element, text);

@@ -8,6 +8,7 @@
 #ifndef INGOT_FRONTENDS_ONNX_OPTIONS_VALUES_H
 #define INGOT_FRONTENDS_ONNX_OPTIONS_VALUES_H
 
+#include "frontends/onnx/options/Dims.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "onnx/onnx_pb.h"
 #include "llvm/Support/Error.h"
@@ -24,11 +25,12 @@ using InputValues = std::map<std::string, std::vector<std::string>>;
 llvm::Expected<InputValues> parseValues(llvm::ArrayRef<std::string> texts);
 
 /// Returns the constant that replaces an input: one value for all elements, or
-/// all of them in row-major order. The one dimension of a vector may be open.
-/// Fails, with an error about the option `value`, if they do not fit.
+/// all of them in row-major order. Symbolic dimensions have the first of their
+/// sizes in `dims`; the one dimension of a vector may be open. Fails, with an
+/// error about the option `value`, if they do not fit.
 llvm::FailureOr<mlir::DenseElementsAttr>
 bindInput(mlir::MLIRContext *context, const onnx::ValueInfoProto &input,
-          llvm::ArrayRef<std::string> values);
+          llvm::ArrayRef<std::string> values, const DimSizes &dims);
 
 /// Fails, with an error about the option `value`, unless each name is one of an
 /// input.

@@ -184,8 +184,11 @@ void ingot::checkInputs(ModuleOp module, const CompilerOptions &options) {
         throw runtime::badInput(
             options.model,
             "the input '" + signature.argumentName(i).str() + "' " + misfit,
-            "trainers read samples along the first dimension of every input; "
-            "export the model with one, or make it a constant");
+            "trainers read samples along the first dimension of every input: "
+            "make a constant of it with --value " +
+                signature.argumentName(i).str() +
+                "=0 (a state that starts at zero, for example), or export the "
+                "model with samples along its first dimension");
     }
     if (!hasData)
       throw runtime::badInput(options.model, "no input reaches the outputs",

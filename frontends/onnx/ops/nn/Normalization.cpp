@@ -16,19 +16,22 @@ static int64_t product(ArrayRef<int64_t> sizes) {
   return result;
 }
 
-/// Returns the per-channel values of a tensor with channels in dimension 1.
-static LogicalResult checkPerChannel(Node &node, size_t first, size_t last) {
+/// Fails unless these inputs have one value for each channel, which are in
+/// dimension 1, or for each of the given number of groups of channels.
+static LogicalResult checkPerChannel(Node &node, size_t first, size_t last,
+                                     int64_t count = -1) {
   if (failed(node.requireFloat(0)))
     return failure();
   if (node.rank(0) < 2)
     return node.malformed("no channels in an input of rank " +
                           Twine(node.rank(0)));
+  const char *what = count < 0 ? " channels" : " groups";
+  count = count < 0 ? node.shape(0)[1] : count;
   for (size_t i = first; i <= last; ++i)
-    if (!node.has(i) || node.rank(i) != 1 ||
-        node.shape(i)[0] != node.shape(0)[1])
+    if (!node.has(i) || node.rank(i) != 1 || node.shape(i)[0] != count)
       return node.malformed("input " + Twine(i) +
-                            " is not one value for each of " +
-                            Twine(node.shape(0)[1]) + " channels");
+                            " is not one value for each of " + Twine(count) +
+                            what);
   return success();
 }
 
@@ -208,22 +211,58 @@ static LogicalResult importInstanceNormalization(Node &node) {
   return node.result(perChannelLine(node, normal, node.in(1), node.in(2)));
 }
 
-/// This form exists since opset 21; the checker refuses the deprecated form
-/// before.
+/// Scale and bias have one value for each group up to opset 20, and for each
+/// channel since.
 static LogicalResult importGroupNormalization(Node &node) {
-  if (failed(checkPerChannel(node, 1, 2)))
+  int64_t groups = node.intAttr("num_groups", 0);
+  bool isOfGroups = node.opset < 21;
+  if (failed(checkPerChannel(node, 1, 2, isOfGroups ? groups : -1)))
     return failure();
   ArrayRef<int64_t> shape = node.shape(0);
-  int64_t groups = node.intAttr("num_groups", 0);
   if (groups < 1 || shape[1] % groups)
     return node.malformed(Twine(groups) + " groups for shape " +
                           shapeText(shape));
   Value rows = node.reshape(
       node.in(0),
       {shape[0], groups, shape[1] / groups * product(shape.drop_front(2))});
-  Value normal = node.reshape(
-      standardize(node, rows, node.floatAttr("epsilon", 1e-5)), shape);
-  return node.result(perChannelLine(node, normal, node.in(1), node.in(2)));
+  Value normal = standardize(node, rows, node.floatAttr("epsilon", 1e-5));
+  if (isOfGroups)
+    return node.result(node.reshape(
+        perChannelLine(node, normal, node.in(1), node.in(2)), shape));
+  return node.result(perChannelLine(node, node.reshape(normal, shape),
+                                    node.in(1), node.in(2)));
+}
+
+/// Imports MeanVarianceNormalization: zero mean and unit variance over all
+/// dimensions but those of channels, or before opset 9, of samples at least.
+static LogicalResult importMeanVarianceNormalization(Node &node) {
+  if (failed(node.requireFloat(0)))
+    return failure();
+  Shape axes = node.intsAttr("axes").value_or(Shape{0, 2, 3});
+  bool scales = true;
+  if (node.opset < 9) {
+    axes =
+        node.intAttr("across_channels", 0) ? Shape{0, 1, 2, 3} : Shape{0, 2, 3};
+    scales = node.intAttr("normalize_variance", 1);
+  }
+  FailureOr<Shape> dims = node.normalizeAxes(axes, node.rank(0));
+  if (failed(dims))
+    return failure();
+  Value x = node.in(0);
+  double count = 1;
+  for (int64_t dim : *dims)
+    count *= static_cast<double>(node.shape(0)[dim]);
+  auto mean = [&](Value value) {
+    Value sum = node.reduce(ReductionKind::Sum, value, *dims, /*keep=*/true);
+    return node.binary<DivOp>(sum, count);
+  };
+  x = node.binary<SubOp>(x, node.broadcast(mean(x), node.shape(0)));
+  if (!scales)
+    return node.result(x);
+  Value deviation = node.root(mean(node.binary<MulOp>(x, x)), 2);
+  Value divisor = node.binary<AddOp>(deviation, 1e-9);
+  return node.result(
+      node.binary<DivOp>(x, node.broadcast(divisor, node.shape(0))));
 }
 
 /// Softmax is along one axis since opset 13; before, over all dimensions from
@@ -383,6 +422,7 @@ void onnx_import::registerNormalization(Registry &registry) {
   registry.add("RMSNormalization", importRMSNormalization);
   registry.add("InstanceNormalization", importInstanceNormalization);
   registry.add("GroupNormalization", importGroupNormalization);
+  registry.add("MeanVarianceNormalization", importMeanVarianceNormalization);
   registry.add("Softmax", importSoftmax<SoftmaxOp>);
   registry.add("LogSoftmax", importSoftmax<LogSoftmaxOp>);
   registry.add("Hardmax", importHardmax);

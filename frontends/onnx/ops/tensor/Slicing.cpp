@@ -31,7 +31,7 @@ static Value sliceAlong(Node &node, Value value, int64_t dim, int64_t start,
 /// since.
 static LogicalResult importSlice(Node &node) {
   Shape starts, ends, axes, steps;
-  if (node.opset < 10) {
+  if (node.opset < 10 && node.opType() != "DynamicSlice") {
     starts = node.intsAttr("starts").value_or(Shape());
     ends = node.intsAttr("ends").value_or(Shape());
     axes = node.intsAttr("axes").value_or(Shape());
@@ -237,6 +237,8 @@ static LogicalResult importTrilu(Node &node) {
 
 void onnx_import::registerSlicing(Registry &registry) {
   registry.add("Slice", importSlice);
+  // ONNX Runtime has this name of the form with inputs for older opsets.
+  registry.add("DynamicSlice", importSlice);
   registry.add("Split", importSplit);
   registry.add("Pad", importPad);
   registry.add("Trilu", importTrilu);

@@ -185,6 +185,8 @@ void onnx_import::registerNormalizationGradients(Registry &registry) {
                importSoftmaxGradient<LogSoftmaxOp, false>);
   registry.add("com.microsoft::LayerNormalizationGrad",
                importLayerNormalizationGrad);
+  registry.add("SimplifiedLayerNormalization",
+               importSimplifiedLayerNormalization);
   registry.add("com.microsoft::SimplifiedLayerNormalization",
                importSimplifiedLayerNormalization);
   registry.add("com.microsoft::SimplifiedLayerNormalizationGrad",
