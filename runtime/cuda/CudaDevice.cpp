@@ -117,9 +117,8 @@ void CudaDevice::openGpu() {
   // Libraries use the primary context as well.
   driver.check(driver.cuDevicePrimaryCtxRetain(&owner, gpu), "opening the GPU");
   driver.check(driver.cuCtxSetCurrent(owner), "opening the GPU");
-  for (CUstream *queue : {&stream, &inputStream})
-    driver.check(driver.cuStreamCreate(queue, CU_STREAM_NON_BLOCKING),
-                 "making a stream");
+  stream = driver.makeStream(Driver::Priority::Highest);
+  inputStream = driver.makeStream(Driver::Priority::Highest);
 }
 
 void CudaDevice::loadCode(const ingot_module_t &module) {
@@ -423,7 +422,10 @@ CUgraphExec CudaDevice::record(ingot_context &context, ingot_step_fn function) {
     return nullptr;
   driver.check(result, "recording the step");
   CUgraphExec executable = nullptr;
-  result = driver.cuGraphInstantiate(&executable, graph, 0);
+  // Without the flag all nodes have the priority of the stream that the graph
+  // is launched in.
+  result = driver.cuGraphInstantiate(
+      &executable, graph, CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY);
   (void)driver.cuGraphDestroy(graph);
   driver.check(result, "recording the step");
   return executable;
@@ -479,7 +481,7 @@ void CudaDevice::launch(const ingot_matmul_grid_desc &matmul, const void *a,
   for (int32_t i = 0; i < kernel.buffers; ++i)
     arguments.push_back(const_cast<void **>(&buffers[i]));
   driver.check(driver.cuLaunchKernel(function, kernel.grid, 1, 1, kernel.block,
-                                     1, 1, matmul.dynamic_bytes, stream,
+                                     1, 1, matmul.dynamic_bytes, getStream(),
                                      arguments.data(), nullptr),
                kernel.name);
 }

@@ -32,6 +32,18 @@ Driver::Driver()
                   "install a later NVIDIA driver");
 }
 
+CUstream Driver::makeStream(Priority priority) const {
+  // Streams have the lowest priority unless they ask for another one.
+  int lowest = 0, highest = 0;
+  check(cuCtxGetStreamPriorityRange(&lowest, &highest), "making a stream");
+  CUstream stream = nullptr;
+  check(cuStreamCreateWithPriority(&stream, CU_STREAM_NON_BLOCKING,
+                                   priority == Priority::Highest ? highest
+                                                                 : lowest),
+        "making a stream");
+  return stream;
+}
+
 std::string Driver::describe(CUresult result) const {
   const char *name = nullptr, *text = nullptr;
   if (cuGetErrorName(result, &name) != CUDA_SUCCESS ||

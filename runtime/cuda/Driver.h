@@ -35,7 +35,6 @@
   X(cuMemcpyHtoDAsync)                                                         \
   X(cuMemcpyDtoHAsync)                                                         \
   X(cuMemcpyDtoDAsync)                                                         \
-  X(cuStreamCreate)                                                            \
   X(cuStreamCreateWithPriority)                                                \
   X(cuStreamDestroy)                                                           \
   X(cuStreamSynchronize)                                                       \
@@ -70,6 +69,11 @@ public:
 #define INGOT_DECLARE(name) decltype(::name) *name;
   INGOT_CUDA_DRIVER_FUNCTIONS(INGOT_DECLARE)
 #undef INGOT_DECLARE
+
+  /// What a stream holds up: the step, or nothing that anyone waits for yet.
+  enum class Priority { Highest, Lowest };
+  /// Makes a stream that does not wait for the default one. Throws failure.
+  CUstream makeStream(Priority priority) const;
 
   /// The major version of CUDA that the driver is for.
   int getMajor() const { return major; }

@@ -5,14 +5,8 @@
 using namespace ingot::runtime;
 
 SideStream::SideStream(const Driver &driver, CUstream main)
-    : driver(driver), main(main) {
-  int lowest = 0, highest = 0;
-  driver.check(driver.cuCtxGetStreamPriorityRange(&lowest, &highest),
-               "making a stream");
-  driver.check(
-      driver.cuStreamCreateWithPriority(&side, CU_STREAM_NON_BLOCKING, lowest),
-      "making a stream");
-}
+    : driver(driver), main(main),
+      side(driver.makeStream(Driver::Priority::Lowest)) {}
 
 SideStream::~SideStream() {
   for (const std::vector<CUevent> &events : {ready, done})

@@ -17,8 +17,9 @@ namespace ingot::runtime {
 
 class SideStream {
 public:
-  /// Makes a stream of lower priority than `main`, whose kernels take the
-  /// multiprocessors that are free. Throws failure.
+  /// Makes a stream of the lowest priority, whose kernels take the
+  /// multiprocessors that those of `main`, which has the highest, leave.
+  /// Throws failure.
   SideStream(const Driver &driver, CUstream main);
   ~SideStream();
 
@@ -38,7 +39,7 @@ private:
   CUevent getEvent(std::vector<CUevent> &events, int32_t number);
 
   const Driver &driver;
-  CUstream main, side = nullptr;
+  CUstream main, side;
   /// By region: what comes before it is done, and it is done.
   std::vector<CUevent> ready, done;
   /// The regions that the main stream has waited for.

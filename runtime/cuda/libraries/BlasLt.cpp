@@ -150,12 +150,19 @@ void BlasLt::describeScales(Plan &plan, const ingot_matmul_desc &desc,
                                          sizeof(value)),
           "describing scales");
   };
+  // A scale for the whole matrix is the default, and versions before 12.8 have
+  // no attribute for others.
+  auto setMode = [&](cublasLtMatmulDescAttributes_t which, int32_t scaling) {
+    int32_t mode = getScaleMode(scaling);
+    if (mode != CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F)
+      set(which, mode);
+  };
   if (factors.bScales) {
-    set(CUBLASLT_MATMUL_DESC_A_SCALE_MODE, getScaleMode(desc.b_scaling));
+    setMode(CUBLASLT_MATMUL_DESC_A_SCALE_MODE, desc.b_scaling);
     set(CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, factors.bScales);
   }
   if (factors.aScales) {
-    set(CUBLASLT_MATMUL_DESC_B_SCALE_MODE, getScaleMode(desc.a_scaling));
+    setMode(CUBLASLT_MATMUL_DESC_B_SCALE_MODE, desc.a_scaling);
     set(CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, factors.aScales);
   }
 }

@@ -41,8 +41,7 @@ Nccl::Nccl(const Driver &driver, Communicator &ranks, NcclMemory &memory)
   check(ncclCommInitRank(&communicator, static_cast<int>(ranks.getSize()), id,
                          static_cast<int>(ranks.getRank())),
         "connecting the GPUs");
-  driver.check(driver.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING),
-               "making a stream");
+  stream = driver.makeStream(Driver::Priority::Highest);
   note = memory.registerBlocks(communicator, ranks);
 }
 

@@ -245,7 +245,9 @@ cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle) {
 const char *cublasLtGetStatusString(cublasStatus_t) {
   return "as the test wants";
 }
-size_t cublasLtGetVersion() { return 130000; }
+size_t cublasLtGetVersion() {
+  return fakes::getSetting("INGOT_FAKE_BLASLT_VERSION", 130000);
+}
 cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t *product,
                                         cublasComputeType_t compute,
                                         cudaDataType_t) {
@@ -267,6 +269,11 @@ cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t product,
     return CUBLAS_STATUS_INTERNAL_ERROR;
   long long number = 0;
   std::memcpy(&number, value, bytes);
+  constexpr size_t firstWithModes = 120800;
+  if ((name == CUBLASLT_MATMUL_DESC_A_SCALE_MODE ||
+       name == CUBLASLT_MATMUL_DESC_B_SCALE_MODE) &&
+      cublasLtGetVersion() < firstWithModes)
+    return CUBLAS_STATUS_INVALID_VALUE;
   reinterpret_cast<Product *>(product)->attributes[name] = number;
   return CUBLAS_STATUS_SUCCESS;
 }
@@ -455,6 +462,11 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t product,
   call.auxiliaryStride =
       attribute(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_BATCH_STRIDE);
   fakes::submitWork(stream, [call, workspace, workspaceBytes] {
+    auto note = [](const void *place, size_t bytes, bool isWritten) {
+      fakes::noteAccess("cublasLtMatmul", place, bytes, isWritten);
+    };
+    fakes::forEachAccess(call, note);
+    note(workspace, workspaceBytes, /*isWritten=*/true);
     // Nothing may be kept there.
     if (workspace)
       std::memset(workspace, 0xa7, std::min<size_t>(workspaceBytes, 1 << 16));

@@ -74,6 +74,30 @@ Descriptor *find(const void *handle) {
 /// Of the handle.
 cudaStream_t usedStream = nullptr;
 
+void noteAccess(const fakes::Tensor &tensor, bool isWritten) {
+  fakes::forEachAccess(tensor, [&](const void *place, size_t bytes) {
+    fakes::noteAccess("cudnnBackendExecute", place, bytes, isWritten);
+  });
+}
+
+void noteAccesses(const fakes::OperationGraph &graph) {
+  std::set<int64_t> written;
+  for (const fakes::GraphOperation &operation : graph.operations) {
+    written.insert(operation.output);
+    if (operation.kind == fakes::GraphOperation::Sums)
+      written.insert(operation.squares);
+  }
+  for (const auto &[number, tensor] : graph.tensors)
+    if (!tensor.isVirtual && !tensor.value)
+      noteAccess(tensor, written.count(number) != 0);
+}
+
+void noteAccesses(const fakes::ConvolutionCall &call) {
+  noteAccess(call.input, call.computed == fakes::Computed::Input);
+  noteAccess(call.filter, call.computed == fakes::Computed::Filter);
+  noteAccess(call.output, call.computed == fakes::Computed::Output);
+}
+
 cudnnStatus_t executeGraph(const Descriptor &graph, const Descriptor &pack) {
   auto call = makeGraph(graph, &pack);
   if (!call)
@@ -88,6 +112,9 @@ cudnnStatus_t executeGraph(const Descriptor &graph, const Descriptor &pack) {
            " cudnnBackendExecute: the workspace is not on the GPU");
   if (fakes::computes())
     fakes::submitWork(usedStream, [call = *std::move(call), workspace, bytes] {
+      noteAccesses(call);
+      fakes::noteAccess("cudnnBackendExecute", workspace, bytes,
+                        /*isWritten=*/true);
       std::memset(workspace, 0xff, bytes);
       fakes::compute(call);
       return true;
@@ -284,6 +311,7 @@ cudnnStatus_t cudnnBackendExecute(cudnnHandle_t, cudnnBackendDescriptor_t plan,
       makeConvolution(*graph->operations[0], *find(pack));
   if (fakes::computes())
     fakes::submitWork(usedStream, [call] {
+      noteAccesses(call);
       fakes::compute(call);
       return true;
     });

@@ -23,6 +23,7 @@
 //                               for, 2 when one runs (0)
 //   INGOT_FAKE_TENSOR_CORES     the first engine of a convolution is
 //                               deterministic and uses tensor cores (0)
+//   INGOT_FAKE_BLASLT_VERSION   of cuBLASLt (130000)
 //   INGOT_FAKE_DNN_WORKSPACE    the least workspace of attention (256)
 //   INGOT_FAKE_NO_WINDOWS       NCCL has no symmetric memory (0)
 //   INGOT_FAKE_COMPUTE          everything is computed (0)
@@ -96,6 +97,9 @@ using CountHolders = size_t (*)(const void *object);
 using SubmitWork = void (*)(void *stream, const std::function<bool()> *work);
 using AskWhether = bool (*)();
 using IsOnDevice = bool (*)(const void *place, size_t bytes);
+/// Says which memory the work that runs now reads or writes, and whose it is.
+using NoteAccess = void (*)(const char *name, const void *place, size_t bytes,
+                            bool isWritten);
 
 /// A function of the fake driver; null where there is none.
 template <typename Function> Function findInDriver(const char *name) {
@@ -110,6 +114,12 @@ inline bool computes() {
 }
 inline void submitWork(void *stream, const std::function<bool()> &work) {
   findInDriver<SubmitWork>("ingotFakeSubmit")(stream, &work);
+}
+inline void noteAccess(const char *name, const void *place, size_t bytes,
+                       bool isWritten) {
+  static auto note = findInDriver<NoteAccess>("ingotFakeNoteAccess");
+  if (note && place)
+    note(name, place, bytes, isWritten);
 }
 
 } // namespace fakes

@@ -55,7 +55,7 @@ def failures(ingot):
         "cuMemcpyHtoDAsync",
         "cuMemcpyDtoHAsync",
         "cuMemcpyDtoDAsync",
-        "cuStreamCreate",
+        "cuStreamCreateWithPriority",
         "cuStreamSynchronize",
         "cuStreamBeginCapture",
         "cuStreamEndCapture",

@@ -4,7 +4,7 @@ against the CPU's trainer, which rounds to the same numbers."""
 
 import sys
 
-from cases.cuda.software_gpu import losses, software
+from cases.cuda.software_gpu import environment, losses, software
 from fakes import trainer
 from harness import ROOT, case, check, check_relative
 
@@ -54,6 +54,15 @@ def compare(ingot, scaling, arch, device, gradients):
 @case("cuda fp8: scales of this step give the CPU's losses")
 def current(ingot):
     compare(ingot, "current", "sm_90", "h100", gradients=True)
+
+
+@case("cuda fp8: scales of whole matrices need no attribute that older versions of cuBLASLt lack")
+def older(ingot):
+    trainer(ingot)
+    data, flags = prepare(ingot)
+    on_gpu = ingot.compile(BYTES / "bytes.onnx", *flags, "--fp8-scaling", "current", "--target", "cuda")
+    env = environment(ingot, ingot.path("calls.txt")) | {"INGOT_FAKE_BLASLT_VERSION": "120304"}
+    ingot.succeed(software(on_gpu, "--data", data, "--steps", 1), env=env)
 
 
 @case("cuda fp8: scales of 128 elements give the CPU's losses")

@@ -154,9 +154,10 @@ def language_model(ingot):
     data, model = ingot.path("train.bin"), ROOT / "docs/examples/bytes/bytes.onnx"
     ingot.succeed([sys.executable, model.parent / "tokens.py", data, ROOT / "LICENSE"])
     flags = ["--loss", "cross-entropy", "--batch", "2", "--precision", "bf16"]
-    # Few multiprocessors, so that blocks compute several tiles.
+    # Few multiprocessors, so that blocks compute several tiles, and launches that cost nothing, so that matmuls are in
+    # regions of the second stream beside updates that read their results.
     machine = ingot.path("machine.json")
-    machine.write_text('{"multiprocessors": 2}')
+    machine.write_text('{"multiprocessors": 2, "launch_seconds": 1e-9}')
     run = ["--data", data, "--steps", 2, "--seed", 1]
     expected = losses(ingot, [ingot.compile(model, *flags), *run], on_gpu=False)
     on_gpu = ingot.compile(model, *flags, "--target", "cuda", *OWN, "--machine", machine)
@@ -167,8 +168,11 @@ def language_model(ingot):
         check(first in (None, got), f"the order of what nothing orders changes the losses: {first}, {got}")
         first = got
     calls = ingot.path("maps.txt")
-    ingot.succeed(software(on_gpu, "--data", data, "--steps", 1), env=environment(ingot, calls))
+    ingot.succeed(software(on_gpu, "--data", data, "--steps", 2), env=environment(ingot, calls))
     check("cuTensorMapEncodeTiled" in calls.read_text(), "no generated matmul ran")
+    # Regions run in a stream of lower priority than the others.
+    made = [line.split()[1] for line in calls.read_text().splitlines() if line.startswith("cuStreamCreate")]
+    check(made == ["-5", "-5", "0"], f"priorities of streams: {made}")
     # Code for sm_90a runs nowhere else.
     command = [ROOT / "tools/software-gpu", "--device", "b200", on_gpu, *run]
     result = ingot.run(command, env=environment(ingot, ingot.path("other.txt")))

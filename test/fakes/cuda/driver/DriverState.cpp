@@ -74,6 +74,15 @@ void fakes::submit(CUstream stream, Work work) {
   tail = {state.nodes.size() - 1};
 }
 
+void fakes::noteAccess(const char *name, CUdeviceptr place, size_t bytes,
+                       bool isWritten) {
+  AccessLog *log = getState().accesses;
+  if (!log)
+    return;
+  log->name = name;
+  log->add(place, bytes, isWritten);
+}
+
 void fakes::fail(const ptx::Fault &fault) {
   DriverState &state = getState();
   state.failure =
@@ -101,6 +110,10 @@ bool ingotFakeIsComputing() { return isComputing(); }
 bool ingotFakeIsCapturing() { return getState().isCapturing; }
 void ingotFakeSubmit(void *stream, const Work *work) {
   submit(static_cast<CUstream>(stream), *work);
+}
+void ingotFakeNoteAccess(const char *name, const void *place, size_t bytes,
+                         bool isWritten) {
+  noteAccess(name, reinterpret_cast<CUdeviceptr>(place), bytes, isWritten);
 }
 bool ingotFakeIsOnDevice(const void *place, size_t bytes) {
   return isOnDevice(reinterpret_cast<CUdeviceptr>(place), bytes);

@@ -61,12 +61,17 @@ struct Object {
   After work = {};
   int queries = 0, recording = 0;
   bool isTimed = false;
+  /// Of streams, and of graphs those of the streams that were recorded.
+  int priority = 0;
+  std::set<int> priorities = {};
   std::shared_ptr<double> milliseconds = {};
   /// Of graphs: what their kernels read and write, and other libraries' objects
   /// that they refer to.
   std::vector<Region> regions = {};
   std::set<const void *> held = {};
   std::vector<Node> nodes = {};
+  /// Of executables.
+  int launches = 0;
 };
 
 struct DriverState {
@@ -88,6 +93,9 @@ struct DriverState {
   std::vector<Node> nodes;
   /// The streams that take part, and what their next operation comes after.
   std::map<int, After> nodeTails;
+  /// Of the operation that runs now; null unless its accesses are compared with
+  /// those of others.
+  AccessLog *accesses = nullptr;
 
   Executor executor{
       static_cast<uint64_t>(getSetting("INGOT_SOFTWARE_GPU_SEED", 0))};
@@ -122,6 +130,9 @@ void putRecorded(CUstream stream);
 /// Puts the work of an operation into a stream, or into the recording. Work of
 /// a GPU that does not compute is dropped.
 void submit(CUstream stream, Work work);
+/// Says what the work that runs now reads or writes.
+void noteAccess(const char *name, CUdeviceptr place, size_t bytes,
+                bool isWritten);
 /// Makes the failure of an operation one of the GPU.
 void fail(const ptx::Fault &fault);
 /// Runs work; a failure of it becomes one of the GPU.

@@ -200,6 +200,7 @@ CUresult cuMemsetD8Async(CUdeviceptr place, unsigned char value, size_t bytes,
   bool isOrdered = put(stream, {onDevice(place, bytes, /*isWritten=*/true)});
   REQUIRE(isOrdered, CUDA_ERROR_ILLEGAL_STATE);
   auto set = [=] {
+    noteAccess("cuMemsetD8Async", place, bytes, /*isWritten=*/true);
     std::memset(pointTo<void>(place), value, bytes);
     return true;
   };
@@ -271,6 +272,8 @@ CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes,
                                 onDevice(from, bytes, /*isWritten=*/false)});
   REQUIRE(isOrdered, CUDA_ERROR_ILLEGAL_STATE);
   submit(stream, [=] {
+    noteAccess("cuMemcpyDtoDAsync", to, bytes, /*isWritten=*/true);
+    noteAccess("cuMemcpyDtoDAsync", from, bytes, /*isWritten=*/false);
     std::memmove(pointTo<void>(to), pointTo<void>(from), bytes);
     return true;
   });

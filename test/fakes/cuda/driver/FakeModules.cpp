@@ -85,7 +85,10 @@ Work makeWork(LoadedFunction &function, uint32_t blocks, uint32_t threads,
                           {},
                           seed * 1000003 + ++runs,
                           findsRaces && runs == 1,
-                          shared};
+                          shared,
+                          getState().accesses};
+    if (launch.log)
+      launch.log->name = code.name;
     for (auto [place, bytes] : getState().blocks)
       launch.allocations.push_back({place, place + bytes});
     try {

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "test/fakes/cuda/driver/DriverState.h"
+#include "test/fakes/cuda/driver/GraphAccesses.h"
 
 #include <chrono>
 
@@ -21,16 +22,41 @@ static int getNumber(CUstream stream) {
   return find(stream, Kind::Stream)->number;
 }
 
+/// Returns the operations of a graph with one more at their end, which fails if
+/// two of them access the same memory without an order.
+static std::vector<Node> checkOrder(const std::vector<Node> &nodes) {
+  auto accesses = std::make_shared<GraphAccesses>();
+  std::vector<Node> checked;
+  Node last;
+  for (const Node &node : nodes) {
+    size_t number = accesses->add(node.after);
+    checked.push_back({node.after, [accesses, number, work = node.work] {
+                         AccessLog *&log = getState().accesses;
+                         log = &accesses->getLog(number);
+                         struct Reset {
+                           AccessLog *&log;
+                           ~Reset() { log = nullptr; }
+                         } reset{log};
+                         return work();
+                       }});
+    last.after.push_back(number);
+  }
+  last.work = [accesses] {
+    if (std::string conflict = accesses->findConflict(); !conflict.empty()) {
+      record("violation", " cuGraphLaunch: %s", conflict.c_str());
+      throw ptx::Fault(ptx::Fault::LaunchFailed, conflict);
+    }
+    return true;
+  };
+  checked.push_back(std::move(last));
+  return checked;
+}
+
 extern "C" {
 
 CUresult cuCtxGetStreamPriorityRange(int *lowest, int *highest) {
   *lowest = 0;
   *highest = -5;
-  return CUDA_SUCCESS;
-}
-CUresult cuStreamCreate(CUstream *stream, unsigned) {
-  FAIL_IF_ASKED();
-  *stream = make<CUstream>(Kind::Stream);
   return CUDA_SUCCESS;
 }
 CUresult cuStreamCreateWithPriority(CUstream *stream, unsigned, int priority) {
@@ -40,6 +66,7 @@ CUresult cuStreamCreateWithPriority(CUstream *stream, unsigned, int priority) {
   // Lower numbers are higher priorities.
   REQUIRE(highest <= priority && priority <= lowest, CUDA_ERROR_INVALID_VALUE);
   *stream = make<CUstream>(Kind::Stream);
+  find(*stream, Kind::Stream)->priority = priority;
   return CUDA_SUCCESS;
 }
 CUresult cuStreamDestroy(CUstream stream) {
@@ -83,29 +110,41 @@ CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph) {
   made.regions = std::exchange(state.captured, {});
   made.held = std::exchange(state.capturedObjects, {});
   made.nodes = std::exchange(state.nodes, {});
+  for (const auto &[handle, object] : state.objects)
+    if (object->kind == Kind::Stream && state.nodeTails.count(object->number))
+      made.priorities.insert(object->priority);
   return CUDA_SUCCESS;
 }
 CUresult cuGraphInstantiate(CUgraphExec *executable, CUgraph graph,
-                            unsigned long long) {
-  FAIL_IF_ASKED();
+                            unsigned long long flags) {
+  FAIL_IF_ASKED(" flags=%llu", flags);
   Object *from = find(graph, Kind::Graph);
   REQUIRE(from, CUDA_ERROR_INVALID_HANDLE);
+  // All nodes would have the priority of the stream that it is launched in.
+  bool hasOnePriority = from->priorities.size() <= 1;
+  REQUIRE(hasOnePriority ||
+              (flags & CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY) != 0,
+          CUDA_ERROR_INVALID_VALUE);
   *executable = make<CUgraphExec>(Kind::Executable);
   Object &made = *find(*executable, Kind::Executable);
   made.regions = from->regions;
   made.held = from->held;
   made.nodes = from->nodes;
+  made.priorities = from->priorities;
   return CUDA_SUCCESS;
 }
 CUresult cuGraphLaunch(CUgraphExec executable, CUstream stream) {
   REQUIRE(find(executable, Kind::Executable), CUDA_ERROR_INVALID_HANDLE);
   REQUIRE(find(stream, Kind::Stream), CUDA_ERROR_INVALID_HANDLE);
   FAIL_IF_ASKED(" stream=%d", getNumber(stream));
-  const Object &object = *find(executable, Kind::Executable);
+  Object &object = *find(executable, Kind::Executable);
   bool isOrdered = put(stream, object.regions);
   REQUIRE(isOrdered, CUDA_ERROR_ILLEGAL_STATE);
+  // The memory of an operation is the same in every launch.
+  bool isFirst = object.launches++ == 0;
   if (isComputing())
-    getState().executor.submit(getNumber(stream), object.nodes);
+    getState().executor.submit(
+        getNumber(stream), isFirst ? checkOrder(object.nodes) : object.nodes);
   static int launches = 0;
   if (++launches == getSetting("INGOT_FAKE_NAN", 0)) {
     auto spoil = [regions = object.regions] {

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "test/fakes/cuda/driver/CallOrder.h"
+#include "test/fakes/cuda/driver/GraphAccesses.h"
 
 #include <gtest/gtest.h>
 
@@ -68,5 +69,31 @@ TEST(Order, HostsMemoryIsUsedAgainAfterAWaitOnly) {
   EXPECT_TRUE(order.isPast(both));
   EXPECT_TRUE(order.isIdle(pinned));
   EXPECT_TRUE(order.put(inputs, {pinned}));
+}
+
+/// Two operations, the second of which comes after the first if `isOrdered`.
+std::string findConflict(bool isOrdered, bool firstWrites, uint64_t second) {
+  GraphAccesses accesses;
+  size_t first = accesses.add({});
+  accesses.getLog(first).add(4000, 200, firstWrites);
+  // Order passes through operations in between.
+  size_t between = isOrdered ? accesses.add({first}) : accesses.add({});
+  size_t last = accesses.add({between});
+  accesses.getLog(last).name = "kernel";
+  accesses.getLog(last).add(second, 8, /*isWritten=*/false);
+  return accesses.findConflict();
+}
+
+TEST(GraphAccesses, FindsBytesThatNothingOrders) {
+  EXPECT_EQ(findConflict(/*isOrdered=*/true, /*firstWrites=*/true, 4096), "");
+  EXPECT_EQ(findConflict(/*isOrdered=*/false, /*firstWrites=*/false, 4096), "")
+      << "two readers";
+  EXPECT_EQ(findConflict(/*isOrdered=*/false, /*firstWrites=*/true, 4200), "")
+      << "the byte behind the last one";
+  std::string conflict =
+      findConflict(/*isOrdered=*/false, /*firstWrites=*/true, 4192);
+  EXPECT_NE(conflict.find("operation 2 (kernel, reads)"), std::string::npos)
+      << conflict;
+  EXPECT_NE(conflict.find("4192"), std::string::npos) << conflict;
 }
 } // namespace

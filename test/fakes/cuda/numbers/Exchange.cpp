@@ -102,6 +102,7 @@ bool Exchange::run(Call &call) {
       record("violation", " NCCL: more than the fake can take");
       return true;
     }
+    noteAccess(getName(call.kind), call.from, bytes, /*isWritten=*/false);
     std::memcpy(getData(rank), call.from, bytes);
     own.kind = call.kind;
     own.given = ++count;
@@ -138,6 +139,11 @@ void Exchange::receive(const Call &call) const {
   auto *to = static_cast<char *>(call.to);
   if (kind.name == ExchangeKind::Window)
     return;
+  bool isReceiver = kind.name != ExchangeKind::Reduce || rank == kind.root;
+  if (isReceiver)
+    noteAccess(getName(kind), to,
+               kind.name == ExchangeKind::AllGather ? ranks * bytes : bytes,
+               /*isWritten=*/true);
   if (kind.name == ExchangeKind::AllGather) {
     for (int other = 0; other < ranks; ++other)
       std::memcpy(to + other * bytes, getData(other), bytes);
@@ -147,7 +153,7 @@ void Exchange::receive(const Call &call) const {
     std::memcpy(to, getData(static_cast<int>(kind.root)), bytes);
     return;
   }
-  if (kind.name == ExchangeKind::Reduce && rank != kind.root)
+  if (!isReceiver)
     return;
   int64_t first =
       kind.name == ExchangeKind::ReduceScatter ? rank * kind.elements : 0;

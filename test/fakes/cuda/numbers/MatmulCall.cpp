@@ -69,6 +69,13 @@ static std::vector<T> gather(const Matrix &matrix, int64_t batch,
 }
 
 namespace {
+// The bits of cublasLtEpilogue_t.
+constexpr int relu = CUBLASLT_EPILOGUE_RELU, gelu = 32, aux = 128,
+              dRelu = CUBLASLT_EPILOGUE_DRELU & ~aux,
+              dGelu = CUBLASLT_EPILOGUE_DGELU & ~aux,
+              sumsRows =
+                  CUBLASLT_EPILOGUE_DRELU_BGRAD & ~CUBLASLT_EPILOGUE_DRELU;
+
 // The approximation by tanh, of which the library speaks.
 constexpr double kScale = 0.7978845608028654, kCube = 0.044715;
 double computeGelu(double x) {
@@ -108,11 +115,6 @@ public:
   }
 
 private:
-  static constexpr int relu = CUBLASLT_EPILOGUE_RELU, gelu = 32, aux = 128,
-                       dRelu = CUBLASLT_EPILOGUE_DRELU & ~aux,
-                       dGelu = CUBLASLT_EPILOGUE_DGELU & ~aux,
-                       sumsRows = CUBLASLT_EPILOGUE_DRELU_BGRAD &
-                                  ~CUBLASLT_EPILOGUE_DRELU;
   bool has(int bits) const { return (which & bits) != 0; }
 
   T apply(T value, int64_t i, int64_t j) {
@@ -186,6 +188,40 @@ template <typename T> void computeIn(const MatmulCall &call) {
   }
 }
 } // namespace
+
+void fakes::forEachAccess(
+    const MatmulCall &call,
+    const std::function<void(const void *, size_t, bool)> &body) {
+  for (const Matrix *read : {&call.a, &call.b})
+    body(read->data, read->getBytes(call.batch), /*isWritten=*/false);
+  if (call.beta != 0)
+    body(call.c.data, call.c.getBytes(call.batch), /*isWritten=*/false);
+  body(call.d.data, call.d.getBytes(call.batch), /*isWritten=*/true);
+  int64_t inner = call.transposesA ? call.a.rows : call.a.columns;
+  body(call.aScales.data, call.aScales.getBytes(call.d.rows, inner),
+       /*isWritten=*/false);
+  body(call.bScales.data, call.bScales.getBytes(call.d.columns, inner),
+       /*isWritten=*/false);
+  int which = call.epilogue;
+  bool sumsOperand =
+      which == CUBLASLT_EPILOGUE_BGRADA || which == CUBLASLT_EPILOGUE_BGRADB;
+  int64_t biases =
+      which == CUBLASLT_EPILOGUE_BGRADB ? call.d.columns : call.d.rows;
+  if (call.bias)
+    body(call.bias,
+         ((call.batch - 1) * call.biasStride + biases) *
+             getSize(call.biasElement),
+         sumsOperand || (which & sumsRows) != 0);
+  bool isGradient = (which & (dRelu | dGelu)) != 0;
+  if (call.auxiliary && (isGradient || (which & aux) != 0)) {
+    int64_t elements = (call.batch - 1) * call.auxiliaryStride +
+                       call.auxiliaryLeading * call.d.columns;
+    bool isBits = (which & (isGradient ? dRelu : relu)) != 0;
+    body(call.auxiliary,
+         isBits ? elements / 8 : elements * getSize(call.d.element),
+         !isGradient);
+  }
+}
 
 void fakes::compute(const MatmulCall &call) {
   if (call.d.element == Element::F64)

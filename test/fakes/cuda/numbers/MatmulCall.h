@@ -12,6 +12,7 @@
 #include "test/fakes/cuda/numbers/Elements.h"
 
 #include <cublasLt.h>
+#include <functional>
 #include <string>
 
 namespace fakes {
@@ -50,6 +51,10 @@ struct MatmulCall {
 };
 
 void compute(const MatmulCall &call);
+/// Calls `body` for all memory that the matmul reads or writes.
+void forEachAccess(const MatmulCall &call,
+                   const std::function<void(const void *, size_t bytes,
+                                            bool isWritten)> &body);
 
 } // namespace fakes
 

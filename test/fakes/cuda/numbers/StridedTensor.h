@@ -51,6 +51,14 @@ template <typename Body> void forEach(const Tensor &tensor, Body body) {
   }
 }
 
+/// Calls `body(place, bytes)` for the memory of all elements.
+template <typename Body> void forEachAccess(const Tensor &tensor, Body body) {
+  size_t size = getSize(tensor.element);
+  forEach(tensor, [&](int64_t place) {
+    body(static_cast<const char *>(tensor.data) + place * int64_t(size), size);
+  });
+}
+
 /// The elements in the order of dimensions.
 template <typename T> std::vector<T> read(const Tensor &tensor) {
   std::vector<T> values;

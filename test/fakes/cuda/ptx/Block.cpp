@@ -273,6 +273,10 @@ void Block::checkGlobal(const Warp &warp, const uint64_t *addresses,
       last = *found;
     }
   }
+  if (launch.log)
+    for (int lane = 0; lane < lanes; ++lane)
+      if (warp.active >> lane & 1)
+        launch.log->add(addresses[lane], bytes, access == Races::Write);
   if (!races)
     return;
   Races::Who who = {number, warp.firstThread / lanes, epoch};

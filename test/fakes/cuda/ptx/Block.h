@@ -15,6 +15,7 @@
 #ifndef INGOT_TEST_FAKES_CUDA_PTX_BLOCK_H
 #define INGOT_TEST_FAKES_CUDA_PTX_BLOCK_H
 
+#include "test/fakes/cuda/ptx/AccessLog.h"
 #include "test/fakes/cuda/ptx/Races.h"
 #include "test/fakes/cuda/ptx/Warp.h"
 #include "test/fakes/cuda/ptx/async/Products.h"
@@ -42,6 +43,8 @@ struct Launch {
   bool findsRaces;
   /// Of shared memory, besides what the kernel declares.
   uint32_t dynamicBytes = 0;
+  /// Where accesses of global memory are noted; null for nowhere.
+  AccessLog *log = nullptr;
 };
 
 /// Throws Fault.

@@ -253,6 +253,8 @@ void AsyncMemory::copy(const Load &load) {
         uint64_t address = map.address + plane * map.strides[2] +
                            number * map.strides[1] + first * size;
         uint64_t bytes = (last - first) * size;
+        if (launch.log)
+          launch.log->add(address, bytes, /*isWritten=*/false);
         if (races) {
           Races::Who who = {block, load.warp, 0};
           if (std::string problem =
