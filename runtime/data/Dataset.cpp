@@ -130,7 +130,7 @@ findSource(const Reader &reader, const InputSpec &input, const Recipe *recipe) {
   if (takesNextTokens(input))
     names = {"labels", "label", "cls"};
   else if (recipe && recipe->takesPictures())
-    names = {"image", "img", "jpg", "jpeg", "png"};
+    names.assign(std::begin(kPictureFields), std::end(kPictureFields));
   else if (recipe && recipe->readsText())
     names = {"text", "txt"};
   else if (recipe && recipe->getSequence())

@@ -66,7 +66,7 @@ void ingot::writeIndexOf(const DataFile &file) {
 
 /// Whether a field of this name holds pictures.
 static bool isForPictures(const std::string &name) {
-  for (const char *known : {"image", "img", "jpg", "jpeg", "png"})
+  for (const char *known : kPictureFields)
     if (name == known)
       return true;
   return false;
@@ -86,9 +86,8 @@ std::vector<std::string> ingot::verify(const DataFile &file, size_t most) {
       std::string where = reader->describe(field, sample);
       PictureSize size = readPictureSize(value.bytes, where);
       int64_t reduced;
-      decodePicture(value.bytes, /*isGray=*/false,
-                    {0, 0, size.width, size.height}, 1, picture, reduced,
-                    where);
+      decodePicture(value.bytes, PixelFormat{}, {0, 0, size.width, size.height},
+                    1, picture, reduced, where);
     } catch (const Error &error) {
       problems.push_back(error.getWhere() + ": " + error.getWhat());
     }

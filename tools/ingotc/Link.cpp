@@ -302,8 +302,7 @@ void ingot::linkTrainer(const LinkInput &input, const std::string &output) {
   for (const std::string &part : input.parts)
     args.insert(args.end(), {"-u", part});
   if (input.hasPictures)
-    args.insert(args.end(),
-                {"-u", "ingot_codec_jpeg", "-u", "ingot_codec_png"});
+    args.insert(args.end(), {"-u", "ingot_picture_codecs"});
   args.push_back("--start-group");
   args.insert(args.end(), middle.begin(), middle.end());
   args.push_back("--end-group");

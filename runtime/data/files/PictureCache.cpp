@@ -132,7 +132,8 @@ bool PictureCache::find(const Key &key, Picture &picture) const {
                 header.magic == magic && header.key == key &&
                 header.width > 0 && header.height > 0 &&
                 header.width <= kMostPixels / header.height &&
-                (header.step == 1 || header.step == 4);
+                (header.step == 1 || header.step == 2 || header.step == 4 ||
+                 header.step == 8);
   int64_t bytes = isGood ? header.width * header.height * header.step : 0;
   isGood =
       isGood && status.st_size == bytes + static_cast<int64_t>(sizeof(header));

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// Pictures in JPEG and PNG. The libraries decode; here is what bounds them.
+// Pictures in JPEG, PNG, WebP, GIF and BMP. The codecs (formats/Codecs.h)
+// decode; here is what bounds them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,14 +16,17 @@
 
 namespace ingot::runtime {
 
-/// A picture of bytes, row after row.
+/// A picture, row after row, of samples of a byte, or of deep ones, which are
+/// of two bytes in the order of the machine.
 struct Picture {
   int64_t width = 0, height = 0;
   /// The bytes from one pixel to the next: 1 for gray, 4 for color, of which
-  /// the last is not used.
+  /// the last sample is not used; twice as many if samples are deep.
   int64_t step = 4;
   std::vector<uint8_t> pixels;
 
+  bool isDeep() const { return step == 2 || step == 8; }
+  bool isGray() const { return step <= 2; }
   const uint8_t *getRow(int64_t y) const {
     return pixels.data() + y * width * step;
   }
@@ -37,6 +41,21 @@ struct PictureSize {
   int64_t width = 0, height = 0;
 };
 
+/// What pixels are decoded to. Conversions are Pillow's: alpha is dropped, and
+/// gray is 0.299 red + 0.587 green + 0.114 blue.
+struct PixelFormat {
+  bool isGray = false;
+  /// Whether samples of 16 bits stay deep; else the higher byte is taken.
+  bool isDeep = false;
+  /// Whether gray values are those of the file: of palettes the indices, of
+  /// fewer than 8 bits not scaled. A picture in color is an error then.
+  bool isRaw = false;
+};
+
+/// The fields that pictures have unless a recipe says otherwise.
+inline constexpr const char *kPictureFields[] = {"image", "img",  "jpg", "jpeg",
+                                                 "png",   "webp", "gif", "bmp"};
+
 /// The most pixels of a picture: what Pillow warns from.
 inline constexpr int64_t kMostPixels = 89478485;
 
@@ -46,13 +65,14 @@ bool isPicture(std::string_view bytes);
 /// Reads the size of a picture. Throws badInput naming `where`.
 PictureSize readPictureSize(std::string_view bytes, const std::string &where);
 
-/// Decodes at least `area` of a picture into `picture`, in gray or in color.
-/// Returns the area it holds, in the pixels of the whole picture, which may
-/// have been reduced: by 2, 4 or 8 to no less than `shrink` says (1: not at
-/// all). `reduced` is set to that number. Throws badInput naming `where`.
-Area decodePicture(std::string_view bytes, bool isGray, const Area &area,
-                   int64_t shrink, Picture &picture, int64_t &reduced,
-                   const std::string &where);
+/// Decodes at least `area` of a picture, of which animations have the first
+/// frame, into `picture`. Returns the area it holds, in the pixels of the whole
+/// picture, which may have been reduced: by 2, 4 or 8 to no less than `shrink`
+/// says (1: not at all). `reduced` is set to that number. Throws badInput
+/// naming `where`.
+Area decodePicture(std::string_view bytes, const PixelFormat &format,
+                   const Area &area, int64_t shrink, Picture &picture,
+                   int64_t &reduced, const std::string &where);
 
 } // namespace ingot::runtime
 

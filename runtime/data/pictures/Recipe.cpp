@@ -254,9 +254,9 @@ std::optional<size_t> Recipe::countFixed(bool isTraining) const {
   return fixed;
 }
 
-void Recipe::decode(const Value &value, bool isGray, const PictureSize &size,
-                    Geometry &geometry, Picture &decoded,
-                    const std::string &where) {
+void Recipe::decode(const Value &value, const PixelFormat &format,
+                    const PictureSize &size, Geometry &geometry,
+                    Picture &decoded, const std::string &where) {
   AxisMap &x = geometry.x, &y = geometry.y;
   // The pixels that the result depends on.
   auto getRange = [](const AxisMap &axis, int64_t pixels, int64_t &first,
@@ -276,7 +276,7 @@ void Recipe::decode(const Value &value, bool isGray, const PictureSize &size,
   int64_t reduced = 1;
   auto shrink = static_cast<int64_t>(std::min({x.step, y.step, 8.0}));
   Area held =
-      decodePicture(value.bytes, isGray, area, shrink, decoded, reduced, where);
+      decodePicture(value.bytes, format, area, shrink, decoded, reduced, where);
   for (auto [axis, first] : {std::pair(&x, held.x), std::pair(&y, held.y)}) {
     axis->start =
         axis->start / static_cast<double>(reduced) - static_cast<double>(first);
@@ -284,11 +284,13 @@ void Recipe::decode(const Value &value, bool isGray, const PictureSize &size,
   }
 }
 
-void Recipe::makeKept(const Value &value, bool isGray, size_t fixed,
-                      const SampleContext &context, Workspace &workspace,
-                      const std::string &where) const {
+void Recipe::makeKept(const Value &value, const PixelFormat &format,
+                      size_t fixed, const SampleContext &context,
+                      Workspace &workspace, const std::string &where) const {
   // The version of what is kept, and all that it depends on.
-  std::string made = isGray ? "1 gray" : "1 color";
+  std::string made = format.isGray ? "2 gray" : "2 color";
+  if (format.isDeep)
+    made += " deep";
   for (size_t i = 0; i < fixed; ++i)
     made += " " + std::to_string(static_cast<int>(steps[i].kind)) + ":" +
             std::to_string(steps[i].height) + "x" +
@@ -299,7 +301,7 @@ void Recipe::makeKept(const Value &value, bool isGray, size_t fixed,
     return;
   PictureSize size = readPictureSize(value.bytes, where);
   Geometry geometry = plan(size, 0, fixed, context, where);
-  decode(value, isGray, size, geometry, workspace.decoded, where);
+  decode(value, format, size, geometry, workspace.decoded, where);
   resample(workspace.decoded, geometry.x, geometry.y, kept, workspace.resample);
   workspace.cache->add(key, kept);
 }
@@ -321,17 +323,19 @@ void Recipe::apply(const Value &value, const InputSpec &input, char *place,
   std::optional<size_t> fixed;
   if (workspace.cache && value.kind == Value::Kind::Bytes)
     fixed = countFixed(context.isTraining);
-  bool isGray = layout.channels == 1;
+  PixelFormat format;
+  format.isGray = layout.channels == 1;
+  format.isDeep = isFloat(input.dtype);
   const Picture *from = &decoded;
   if (fixed) {
-    makeKept(value, isGray, *fixed, context, workspace, where);
+    makeKept(value, format, *fixed, context, workspace, where);
     from = &workspace.kept;
     geometry =
         plan({from->width, from->height}, *fixed, steps.size(), context, where);
   } else if (value.kind == Value::Kind::Bytes) {
     PictureSize size = readPictureSize(value.bytes, where);
     geometry = plan(size, 0, steps.size(), context, where);
-    decode(value, isGray, size, geometry, decoded, where);
+    decode(value, format, size, geometry, decoded, where);
   } else if (readArray(value, layout.channels, decoded)) {
     geometry =
         plan({decoded.width, decoded.height}, 0, steps.size(), context, where);
@@ -369,11 +373,13 @@ void Recipe::writePicture(const Picture &picture, bool isFlipped,
     double mean = means.empty() ? 0 : means[color % means.size()];
     double deviation =
         deviations.empty() ? 1 : deviations[color % deviations.size()];
-    auto scale = static_cast<float>(isScaled ? 1 / (255 * deviation) : 1);
+    double most = picture.isDeep() ? 65535 : 255;
+    auto scale = static_cast<float>(isScaled ? 1 / (most * deviation) : 1);
     auto shift = static_cast<float>(isScaled ? -mean / deviation : 0);
     for (int64_t y = 0; y < layout.height; ++y) {
-      const uint8_t *pixel = picture.getRow(y) + c;
-      int64_t step = picture.step;
+      // Deep samples are two bytes.
+      int64_t bytes = picture.isDeep() ? 2 : 1, step = picture.step;
+      const uint8_t *pixel = picture.getRow(y) + c * bytes;
       if (isFlipped) {
         pixel += (width - 1) * step;
         step = -step;
@@ -386,6 +392,12 @@ void Recipe::writePicture(const Picture &picture, bool isFlipped,
       if (picture.step == 4)
         loops.convertColor(pixel - c, static_cast<int>(c), isFlipped, scale,
                            shift, values, width);
+      else if (picture.isDeep())
+        for (int64_t x = 0; x < width; ++x)
+          values[x] = static_cast<float>(*reinterpret_cast<const uint16_t *>(
+                          pixel + x * step)) *
+                          scale +
+                      shift;
       else
         for (int64_t x = 0; x < width; ++x)
           values[x] = static_cast<float>(pixel[x * step]) * scale + shift;

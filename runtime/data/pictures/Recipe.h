@@ -132,11 +132,11 @@ private:
   std::optional<size_t> countFixed(bool isTraining) const;
   /// Decodes what the geometry needs of a picture, and moves the geometry to
   /// that.
-  static void decode(const Value &value, bool isGray, const PictureSize &size,
-                     Geometry &geometry, Picture &decoded,
-                     const std::string &where);
+  static void decode(const Value &value, const PixelFormat &format,
+                     const PictureSize &size, Geometry &geometry,
+                     Picture &decoded, const std::string &where);
   /// Makes the picture after the fixed steps, or takes it from the cache.
-  void makeKept(const Value &value, bool isGray, size_t fixed,
+  void makeKept(const Value &value, const PixelFormat &format, size_t fixed,
                 const SampleContext &context, Workspace &workspace,
                 const std::string &where) const;
   void writePicture(const Picture &picture, bool isFlipped,

@@ -67,6 +67,48 @@ static void reduceGrays(const uint8_t *row, const Tap *taps,
   }
 }
 
+/// Makes `count` deep samples, each the weighted sum of samples that are
+/// `stride` apart.
+static void reduceDeep(const uint16_t *from, int64_t stride, int64_t taps,
+                       const int16_t *weights, uint16_t *to, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) {
+    // Weights sum to one: the sum has 30 bits.
+    int32_t sum = 1 << (kWeightBits - 1);
+    for (int64_t t = 0; t < taps; ++t)
+      sum += from[i + t * stride] * weights[t];
+    to[i] = static_cast<uint16_t>(sum >> kWeightBits);
+  }
+}
+
+/// Resamples a picture of deep samples.
+static void resampleDeep(const Picture &from, const AxisMap &x,
+                         const AxisMap &y, Picture &to,
+                         ResampleScratch &scratch) {
+  Picture &rows = scratch.rows;
+  int64_t colors = from.step / 2, width = from.width * colors;
+  auto get = [](const uint8_t *row) {
+    return reinterpret_cast<const uint16_t *>(row);
+  };
+  auto getMade = [](Picture &picture, int64_t row) {
+    return reinterpret_cast<uint16_t *>(picture.pixels.data()) +
+           row * picture.width * picture.step / 2;
+  };
+  planTaps(y, from.height, scratch);
+  for (int64_t i = 0; i < y.count; ++i) {
+    const Tap &tap = scratch.taps[static_cast<size_t>(i)];
+    reduceDeep(get(from.getRow(tap.first)), width, tap.count,
+               scratch.weights.data() + tap.weights, getMade(rows, i), width);
+  }
+  planTaps(x, from.width, scratch);
+  for (int64_t i = 0; i < y.count; ++i)
+    for (int64_t j = 0; j < x.count; ++j) {
+      const Tap &tap = scratch.taps[static_cast<size_t>(j)];
+      reduceDeep(get(rows.getRow(i)) + tap.first * colors, colors, tap.count,
+                 scratch.weights.data() + tap.weights,
+                 getMade(to, i) + j * colors, colors);
+    }
+}
+
 /// Copies pixels; those outside are black.
 static void copy(const Picture &from, const AxisMap &x, const AxisMap &y,
                  Picture &to) {
@@ -97,13 +139,17 @@ void ingot::runtime::resample(const Picture &from, const AxisMap &x,
   }
   const PixelLoops &loops = getPixelLoops();
   // Rows first: that is work on long vectors, and leaves fewer rows.
-  planTaps(y, from.height, scratch);
   Picture &rows = scratch.rows;
   rows.width = from.width;
   rows.height = y.count;
   rows.step = from.step;
   int64_t rowBytes = from.width * from.step;
   rows.pixels.resize(static_cast<size_t>(rowBytes * y.count + kRowSlack));
+  if (from.isDeep()) {
+    resampleDeep(from, x, y, to, scratch);
+    return;
+  }
+  planTaps(y, from.height, scratch);
   for (int64_t i = 0; i < y.count; ++i) {
     const Tap &tap = scratch.taps[static_cast<size_t>(i)];
     loops.reduceRows(from.getRow(tap.first), rowBytes,

@@ -8,13 +8,20 @@ import io
 import json
 import pathlib
 import struct
+import sys
 import tarfile
 
 import numpy as np
 import pyarrow as pa
 from PIL import Image
 
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "end-to-end"))
+from pictures import all_kinds  # noqa: E402
+
 SEEDS = pathlib.Path(__file__).parent / "seeds"
+# Of all pictures that trainers read, those of unlike code.
+PICTURES = """jpeg-cmyk jpeg-rgb png-interlaced png-color-16 png-palette-2 png-gray-1 webp webp-animated
+gif gif-animated bmp-4 bmp-24 bmp-565 bmp-os2 bmp-runs-8 bmp-runs-4""".split()
 
 
 def npy(array):
@@ -108,6 +115,8 @@ def main():
         "tar/json": tar(a_json=b'{"y": [1, 2], "t": "u"}', b_json=b'{"y": [3, 4]}'),
         "tar/long": tar(**{"n" * 300 + "_cls": b"3"}),
     }
+    kinds = all_kinds(11, 9)
+    seeds |= {f"picture/{name}": kinds[name] for name in PICTURES}
     for name, content in seeds.items():
         path = SEEDS / name
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -7,7 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/data/pictures/Codecs.h"
+#include "runtime/data/pictures/formats/Codecs.h"
+#include "runtime/data/pictures/formats/Rows.h"
 
 #include <algorithm>
 #include <csetjmp>
@@ -103,13 +104,20 @@ static bool startOutput(Decoder &decoder, JDIMENSION *x, JDIMENSION *width) {
   return true;
 }
 
-/// Reads `count` rows after `skipped` ones. Returns whether that succeeded.
-static bool readRows(Decoder &decoder, JDIMENSION skipped, JDIMENSION count,
-                     uint8_t *to, size_t rowBytes) {
+/// Leaves out `count` rows. Returns whether that succeeded.
+static bool skipRows(Decoder &decoder, JDIMENSION count) {
   if (setjmp(decoder.escape))
     return false;
-  if (skipped != 0)
-    jpeg_skip_scanlines(&decoder.info, skipped);
+  if (count != 0)
+    jpeg_skip_scanlines(&decoder.info, count);
+  return true;
+}
+
+/// Reads `count` rows. Returns whether that succeeded.
+static bool readRows(Decoder &decoder, JDIMENSION count, uint8_t *to,
+                     size_t rowBytes) {
+  if (setjmp(decoder.escape))
+    return false;
   for (JDIMENSION done = 0; done < count;) {
     constexpr JDIMENSION most = 8;
     JSAMPROW rows[most];
@@ -137,13 +145,7 @@ static Error makeError(const Decoder &decoder, const std::string &where) {
                  (decoder.message[0] ? decoder.message : decoder.warning));
 }
 
-extern "C" {
-extern const char ingot_codec_jpeg;
-const char ingot_codec_jpeg = 1;
-}
-
-PictureSize ingot::runtime::readJpegSize(std::string_view bytes,
-                                         const std::string &where) {
+static PictureSize readSize(std::string_view bytes, const std::string &where) {
   Decoder decoder{};
   start(decoder, bytes);
   Cleanup cleanup{decoder};
@@ -153,10 +155,41 @@ PictureSize ingot::runtime::readJpegSize(std::string_view bytes,
   return {decoder.info.image_width, decoder.info.image_height};
 }
 
-Area ingot::runtime::decodeJpeg(std::string_view bytes, bool isGray,
-                                const Area &area, int64_t shrink,
-                                Picture &picture, int64_t &reduced,
-                                const std::string &where) {
+/// Makes red, green and blue of inverted cyan, magenta, yellow and black, which
+/// all programs write as Adobe's.
+static void convertInks(uint8_t *pixels, int64_t count) {
+  for (int64_t i = 0; i < count; ++i, pixels += 4)
+    for (int64_t c = 0; c < 3; ++c) {
+      // Divided by 255 and rounded, as Pillow does.
+      int product = (255 - pixels[c]) * pixels[3] + 128;
+      pixels[c] =
+          static_cast<uint8_t>(pixels[3] - (((product >> 8) + product) >> 8));
+    }
+}
+
+/// Chooses what the library converts pixels to. Returns how these lie.
+static RowLayout chooseLayout(jpeg_decompress_struct &info,
+                              const std::string &where) {
+  switch (info.num_components) {
+  case 1:
+    info.out_color_space = JCS_GRAYSCALE;
+    return {};
+  case 3:
+    info.out_color_space = JCS_EXT_RGBX;
+    return {4, 0, 1, 2};
+  case 4:
+    info.out_color_space = JCS_CMYK;
+    return {4, 0, 1, 2};
+  default:
+    throw badPicture(where, "the JPEG picture has " +
+                                std::to_string(info.num_components) +
+                                " components");
+  }
+}
+
+static Area decodeArea(std::string_view bytes, const PixelFormat &format,
+                       const Area &area, int64_t shrink, Picture &picture,
+                       int64_t &reduced, const std::string &where) {
   Decoder decoder{};
   start(decoder, bytes);
   Cleanup cleanup{decoder};
@@ -164,15 +197,12 @@ Area ingot::runtime::decodeJpeg(std::string_view bytes, bool isGray,
     throw makeError(decoder, where);
   jpeg_decompress_struct &info = decoder.info;
   checkSize(info.image_width, info.image_height, where);
-  if (info.jpeg_color_space == JCS_CMYK || info.jpeg_color_space == JCS_YCCK)
-    throw badPicture(where, "the JPEG picture is for print, in CMYK");
   reduced = 1;
   while (reduced * 2 <= std::min<int64_t>(shrink, 8))
     reduced *= 2;
   info.scale_num = 1;
   info.scale_denom = static_cast<unsigned>(reduced);
-  info.out_color_space = isGray ? JCS_GRAYSCALE : JCS_EXT_RGBX;
-  picture.step = isGray ? 1 : 4;
+  RowLayout layout = chooseLayout(info, where);
   // The columns next to a cut are smoothed from one side alone: two more.
   constexpr int64_t margin = 2;
   int64_t whole = (info.image_width + reduced - 1) / reduced;
@@ -187,16 +217,31 @@ Area ingot::runtime::decodeJpeg(std::string_view bytes, bool isGray,
   auto width = static_cast<JDIMENSION>(right - left);
   if (!startOutput(decoder, &x, &width))
     throw makeError(decoder, where);
-  picture.width = info.output_width;
-  picture.height = bottom - top;
-  auto rowBytes = static_cast<size_t>(picture.width * picture.step);
-  picture.pixels.resize(rowBytes * static_cast<size_t>(picture.height));
-  if (!readRows(decoder, static_cast<JDIMENSION>(top),
-                static_cast<JDIMENSION>(picture.height), picture.pixels.data(),
-                rowBytes) ||
-      decoder.warning[0])
+  preparePicture(info.output_width, bottom - top, layout, format, picture,
+                 where);
+  auto rowBytes = static_cast<size_t>(picture.width * layout.step);
+  // Rows that need no conversion are read in place, the others a few at a time.
+  bool isDirect = picture.step == layout.step;
+  constexpr int64_t some = 8;
+  std::vector<uint8_t> buffer(isDirect ? 0 : rowBytes * some);
+  bool isGood = skipRows(decoder, static_cast<JDIMENSION>(top));
+  for (int64_t y = 0; isGood && y < picture.height; y += some) {
+    int64_t count = std::min(some, picture.height - y);
+    uint8_t *to = isDirect
+                      ? picture.pixels.data() + y * picture.width * picture.step
+                      : buffer.data();
+    isGood = readRows(decoder, static_cast<JDIMENSION>(count), to, rowBytes);
+    if (isGood && info.out_color_space == JCS_CMYK)
+      convertInks(to, picture.width * count);
+    for (int64_t i = 0; isGood && !isDirect && i < count; ++i)
+      storeRow(to + static_cast<size_t>(i) * rowBytes, layout, format, picture,
+               y + i);
+  }
+  if (!isGood || decoder.warning[0])
     throw makeError(decoder, where);
   jpeg_abort_decompress(&info);
   return {width < static_cast<JDIMENSION>(whole) ? x : 0, top, picture.width,
           picture.height};
 }
+
+const PictureCodec ingot::runtime::kJpegCodec = {readSize, nullptr, decodeArea};
