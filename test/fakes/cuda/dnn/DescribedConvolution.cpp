@@ -103,6 +103,7 @@ ConvolutionCall dnn::makeWindow(const Descriptor &operation) {
           {},
           {},
           numbers.at(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS),
+          numbers.at(CUDNN_ATTR_CONVOLUTION_POST_PADDINGS),
           numbers.at(CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES),
           numbers.at(CUDNN_ATTR_CONVOLUTION_DILATIONS),
           names.computed};
@@ -170,6 +171,7 @@ ConvolutionCall dnn::makeConvolution(const Descriptor &operation,
           makeTensor(*operation.parts.at(names.filter), &pack),
           makeTensor(*operation.parts.at(names.output), &pack),
           numbers.at(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS),
+          numbers.at(CUDNN_ATTR_CONVOLUTION_POST_PADDINGS),
           numbers.at(CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES),
           numbers.at(CUDNN_ATTR_CONVOLUTION_DILATIONS),
           names.computed};

@@ -97,7 +97,21 @@ private:
 };
 } // namespace
 
+/// Whether it is a gradient by the filter in groups with other padding before
+/// than after, some of which cuDNN 9 has wrong on an H100.
+static bool isWrongInLibrary(const ConvolutionCall &call) {
+  return call.computed == Computed::Filter &&
+         call.input.dims[1] != call.filter.dims[1] &&
+         call.padding != call.paddingAfter;
+}
+
 void fakes::compute(const ConvolutionCall &call) {
+  if (isWrongInLibrary(call)) {
+    forEach(call.filter, [&](int64_t place) {
+      store(call.filter.data, place, call.filter.element, 1e4);
+    });
+    return;
+  }
   if (call.output.element == Element::F64)
     Convolution<double>(call).run();
   else

@@ -19,7 +19,8 @@ enum class Computed { Output, Input, Filter };
 /// channels.
 struct ConvolutionCall {
   Tensor input, filter, output;
-  std::vector<int64_t> padding, stride, dilation;
+  /// Padding before the first element, and after the last one.
+  std::vector<int64_t> padding, paddingAfter, stride, dilation;
   Computed computed = Computed::Output;
 };
 
