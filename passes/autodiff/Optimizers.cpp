@@ -2,9 +2,10 @@
 //===----------------------------------------------------------------------===//
 //
 // Updates follow torch.optim (2.x) step by step where it has the optimizer:
-// sgd, momentum, adam, adamw, adagrad. lamb: You et al., "Large batch
-// optimization for deep learning", 2020, algorithm 2; lion: Chen et al.,
-// "Symbolic discovery of optimization algorithms", 2023, algorithm 2.
+// sgd, momentum, nesterov, adam, adamw, adagrad, rmsprop, adadelta. lamb: You
+// et al., "Large batch optimization for deep learning", 2020, algorithm 2;
+// lion: Chen et al., "Symbolic discovery of optimization algorithms", 2023,
+// algorithm 2.
 //
 // Per element there are as few divisions as the formula allows: they, not
 // memory, would set the pace.
@@ -32,7 +33,11 @@ namespace {
 /// Stochastic gradient descent, with momentum or without.
 class Sgd : public Optimizer {
 public:
-  explicit Sgd(bool hasMomentum) : hasMomentum(hasMomentum) {}
+  enum class Momentum { None, Plain, Nesterov };
+
+  explicit Sgd(Momentum kind)
+      : hasMomentum(kind != Momentum::None),
+        looksAhead(kind == Momentum::Nesterov) {}
 
   ArrayRef<Hyperparameter> hyperparameters() const override {
     static constexpr Hyperparameter all[] = {
@@ -53,14 +58,16 @@ public:
     Value g = u.gradient;
     if (u.decays)
       g = addScaled(a, g, decay, u.parameter);
-    if (hasMomentum)
+    if (hasMomentum) {
       // A buffer of zeros gives the first gradient, as PyTorch starts it.
-      g = u.moments[0] = addScaled(a, g, momentum, u.moments[0]);
+      Value next = u.moments[0] = addScaled(a, g, momentum, u.moments[0]);
+      g = looksAhead ? addScaled(a, g, momentum, next) : next;
+    }
     return addScaled(a, u.parameter, minusRate, g);
   }
 
 private:
-  bool hasMomentum;
+  bool hasMomentum, looksAhead;
   Value minusRate, decay, momentum;
 };
 
@@ -257,6 +264,80 @@ private:
   Value minusRate, eps, decay;
 };
 
+/// Divides by the root of a running mean of squares.
+class RmsProp : public Optimizer {
+public:
+  ArrayRef<Hyperparameter> hyperparameters() const override {
+    static constexpr Hyperparameter all[] = {
+        {"lr", 1e-2}, {"alpha", 0.99}, {"eps", 1e-8}, {"weight_decay", 0.0}};
+    return all;
+  }
+  ArrayRef<StringLiteral> moments() const override {
+    static constexpr StringLiteral all[] = {"square_avg"};
+    return all;
+  }
+  void buildScalars(Arithmetic a, const Hyperparameters &hyper,
+                    Value step) override {
+    minusRate = a.neg(hyper.lookup("lr"));
+    alpha = hyper.lookup("alpha");
+    oneMinusAlpha = a.sub(1.0, alpha);
+    eps = hyper.lookup("eps");
+    decay = hyper.lookup("weight_decay");
+  }
+  Value buildUpdate(Arithmetic a, ParameterUpdate &u) override {
+    Value g = u.gradient, &v = u.moments[0];
+    if (u.decays)
+      g = addScaled(a, g, decay, u.parameter);
+    v = addScaled(a, a.mul(v, spread(a, alpha, v)), oneMinusAlpha, a.square(g));
+    Value denominator = a.add(a.sqrt(v), spread(a, eps, v));
+    return addScaled(a, u.parameter, minusRate, a.div(g, denominator));
+  }
+
+private:
+  Value minusRate, alpha, oneMinusAlpha, eps, decay;
+};
+
+/// Steps whose size is that of earlier steps, relative to that of gradients.
+class Adadelta : public Optimizer {
+public:
+  ArrayRef<Hyperparameter> hyperparameters() const override {
+    static constexpr Hyperparameter all[] = {
+        {"lr", 1.0}, {"rho", 0.9}, {"eps", 1e-6}, {"weight_decay", 0.0}};
+    return all;
+  }
+  ArrayRef<StringLiteral> moments() const override {
+    static constexpr StringLiteral all[] = {"square_avg", "acc_delta"};
+    return all;
+  }
+  void buildScalars(Arithmetic a, const Hyperparameters &hyper,
+                    Value step) override {
+    minusRate = a.neg(hyper.lookup("lr"));
+    rho = hyper.lookup("rho");
+    oneMinusRho = a.sub(1.0, rho);
+    eps = hyper.lookup("eps");
+    decay = hyper.lookup("weight_decay");
+  }
+  Value buildUpdate(Arithmetic a, ParameterUpdate &u) override {
+    Value g = u.gradient, &v = u.moments[0], &steps = u.moments[1];
+    if (u.decays)
+      g = addScaled(a, g, decay, u.parameter);
+    auto mean = [&](Value old, Value next) {
+      return addScaled(a, a.mul(old, spread(a, rho, old)), oneMinusRho,
+                       a.square(next));
+    };
+    v = mean(v, g);
+    Value small = spread(a, eps, v);
+    // One root of a quotient instead of a quotient of roots.
+    Value ratio = a.sqrt(a.div(a.add(steps, small), a.add(v, small)));
+    Value delta = a.mul(ratio, g);
+    steps = mean(steps, delta);
+    return addScaled(a, u.parameter, minusRate, delta);
+  }
+
+private:
+  Value minusRate, rho, oneMinusRho, eps, decay;
+};
+
 class Lion : public Optimizer {
 public:
   ArrayRef<Hyperparameter> hyperparameters() const override {
@@ -293,21 +374,29 @@ private:
 } // namespace
 
 llvm::ArrayRef<StringLiteral> Optimizer::getNames() {
-  static constexpr StringLiteral names[] = {"sgd",   "momentum", "adam",
-                                            "adamw", "adamw-hf", "adagrad",
-                                            "lamb",  "lion"};
+  static constexpr StringLiteral names[] = {
+      "sgd",     "momentum", "nesterov", "adam", "adamw", "adamw-hf",
+      "adagrad", "rmsprop",  "adadelta", "lamb", "lion"};
   return names;
 }
 
 std::unique_ptr<Optimizer> Optimizer::create(StringRef name) {
-  if (name == "sgd" || name == "momentum")
-    return std::make_unique<Sgd>(/*hasMomentum=*/name == "momentum");
+  if (name == "sgd")
+    return std::make_unique<Sgd>(Sgd::Momentum::None);
+  if (name == "momentum")
+    return std::make_unique<Sgd>(Sgd::Momentum::Plain);
+  if (name == "nesterov")
+    return std::make_unique<Sgd>(Sgd::Momentum::Nesterov);
   if (name == "adam" || name == "adamw")
     return std::make_unique<Adam>(/*decoupled=*/name == "adamw");
   if (name == "adamw-hf")
     return std::make_unique<HuggingFaceAdamW>();
   if (name == "adagrad")
     return std::make_unique<Adagrad>();
+  if (name == "rmsprop")
+    return std::make_unique<RmsProp>();
+  if (name == "adadelta")
+    return std::make_unique<Adadelta>();
   if (name == "lamb")
     return std::make_unique<Lamb>();
   if (name == "lion")

@@ -52,6 +52,14 @@ static ordered_json formatSettings(const RunSettings &settings) {
                     {"value", best.value},
                     {"step", best.step},
                     {"since", best.since}};
+  const RunSettings::Plateau &plateau = settings.plateau;
+  if (!plateau.metric.empty()) {
+    json["plateau"] = {{"metric", plateau.metric},
+                       {"since", plateau.since},
+                       {"factor", plateau.factor}};
+    if (plateau.best)
+      json["plateau"]["best"] = *plateau.best;
+  }
   return json;
 }
 
@@ -129,6 +137,20 @@ static std::optional<RunSettings> parseSettings(const nlohmann::json &json) {
     settings.best = {best["metric"].get<std::string>(),
                      best["value"].get<double>(), best["step"].get<int64_t>(),
                      best["since"].get<int64_t>()};
+  }
+  auto isPlateau = [](const nlohmann::json &plateau) {
+    return plateau.is_object() && plateau.contains("metric") &&
+           plateau["metric"].is_string() && plateau.contains("since") &&
+           plateau["since"].is_number_integer() && plateau.contains("factor") &&
+           plateau["factor"].is_number();
+  };
+  if (json.contains("plateau") && isPlateau(json["plateau"])) {
+    const auto &plateau = json["plateau"];
+    settings.plateau = {plateau["metric"].get<std::string>(), std::nullopt,
+                        plateau["since"].get<int64_t>(),
+                        plateau["factor"].get<double>()};
+    if (plateau.contains("best") && plateau["best"].is_number())
+      settings.plateau.best = plateau["best"].get<double>();
   }
   return settings;
 }

@@ -57,6 +57,17 @@ struct RunSettings {
     /// The evaluations since then.
     int64_t since = 0;
   } best;
+  /// Where the learning rate follows evaluations; the metric is empty
+  /// elsewhere.
+  struct Plateau {
+    std::string metric;
+    /// The best value, once there is one, and the evaluations since then or
+    /// since the rate fell.
+    std::optional<double> best = std::nullopt;
+    int64_t since = 0;
+    /// What the rate is multiplied by.
+    double factor = 1;
+  } plateau;
 };
 
 /// The position of a run, which together with the state determines the rest of

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes goldens-optimizers.json: weights after 20 steps on fixed gradients.
 
-sgd, momentum, adam, adamw and adagrad by torch.optim, lamb and lion by their
+sgd, momentum, nesterov, rmsprop, adadelta, adam, adamw and adagrad by torch.optim, lamb and lion by their
 papers' formulas in NumPy, all in double precision. Needs PyTorch; the tests
 do not. Gradients are gradients() below, the same in the test.
 """
@@ -16,6 +16,9 @@ STEPS, SHAPES = 20, {"a": (3, 4), "b": (5,)}
 RUNS = {
     "sgd": [{}, {"lr": 0.05, "weight-decay": 0.1}],
     "momentum": [{}, {"lr": 0.02, "momentum": 0.7, "weight-decay": 0.1}],
+    "nesterov": [{}, {"lr": 0.02, "momentum": 0.7, "weight-decay": 0.1}],
+    "rmsprop": [{}, {"lr": 0.02, "alpha": 0.9, "eps": 1e-3, "weight-decay": 0.1}],
+    "adadelta": [{}, {"lr": 0.5, "rho": 0.8, "eps": 1e-3, "weight-decay": 0.1}],
     "adam": [{}, {"lr": 0.03, "beta1": 0.8, "beta2": 0.95, "eps": 1e-4, "weight-decay": 0.1}],
     "adamw": [{}, {"lr": 0.03, "beta1": 0.8, "beta2": 0.95, "eps": 1e-4, "weight-decay": 0.3}],
     "adagrad": [{}, {"lr": 0.05, "eps": 1e-3, "weight-decay": 0.1}],
@@ -47,9 +50,12 @@ def by_torch(optimizer, flags):
     options = {key.replace("-", "_"): value for key, value in flags.items()}
     if optimizer in ("adam", "adamw"):
         options["betas"] = (options.pop("beta1", 0.9), options.pop("beta2", 0.999))
-    if optimizer == "momentum":
+    if optimizer in ("momentum", "nesterov"):
         options.setdefault("momentum", 0.9)
-    kind = {"adam": "Adam", "adamw": "AdamW", "adagrad": "Adagrad"}.get(optimizer, "SGD")
+    if optimizer == "nesterov":
+        options["nesterov"] = True
+    kinds = {"adam": "Adam", "adamw": "AdamW", "adagrad": "Adagrad", "rmsprop": "RMSprop", "adadelta": "Adadelta"}
+    kind = kinds.get(optimizer, "SGD")
     weights = {name: torch.tensor(v, dtype=torch.float64, requires_grad=True) for name, v in initial().items()}
     step = getattr(torch.optim, kind)(list(weights.values()), **options)
     for t in range(STEPS):

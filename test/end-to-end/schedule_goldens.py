@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes goldens-schedules.json: the learning rate of every step by torch.optim.lr_scheduler.
 
-Needs PyTorch; the tests do not. RUNS holds the trainer's flags beside --steps
+Those of inverse-sqrt are by Hugging Face Transformers. Needs both; the tests do
+not. RUNS holds the trainer's flags beside --steps
 and --lr, and the schedulers that give the same rates.
 """
 
@@ -19,6 +20,8 @@ def warmed(torch, optimizer, steps, after):
 
 
 def make_runs(torch):
+    from transformers import get_inverse_sqrt_schedule
+
     s = torch.optim.lr_scheduler
     return {
         "--schedule constant --warmup 5": lambda o: warmed(torch, o, 5, s.ConstantLR(o, factor=1)),
@@ -47,6 +50,14 @@ def make_runs(torch):
         "--schedule one-cycle:10:100 --warmup 20": lambda o: s.OneCycleLR(
             o, RATE, total_steps=STEPS, pct_start=0.5, div_factor=10, final_div_factor=100, cycle_momentum=False
         ),
+        "--schedule cosine-restarts:7": lambda o: s.CosineAnnealingWarmRestarts(o, 7),
+        "--schedule cosine-restarts:4:2 --min-lr 0.004 --warmup 3": lambda o: warmed(
+            torch, o, 3, s.CosineAnnealingWarmRestarts(o, 4, 2, eta_min=0.004)
+        ),
+        # Their warm-up begins at 0, ours and torch's at the first step's part: the rates after it are compared.
+        "--schedule inverse-sqrt": lambda o: get_inverse_sqrt_schedule(o, 0),
+        "--schedule inverse-sqrt:9": lambda o: get_inverse_sqrt_schedule(o, 0, timescale=9),
+        "--schedule inverse-sqrt --warmup 6": lambda o: warmed(torch, o, 6, get_inverse_sqrt_schedule(o, 0, 6)),
     }
 
 

@@ -90,6 +90,7 @@ Trainer::Trainer(Session &session, const Options &options, Console &console,
     if (resumedSettings)
       best->resume(resumedSettings->best);
   }
+  startPlateau();
   if (resumedSettings)
     compareRuns(describeRun(), *resumedSettings, step, console);
   compareRanks();
@@ -231,6 +232,8 @@ RunSettings Trainer::describeRun() {
   settings.rateScale = rateScale;
   if (best)
     settings.best = best->get();
+  if (plateau)
+    settings.plateau = plateau->getState();
   return settings;
 }
 
@@ -250,7 +253,8 @@ double Trainer::getRateFactor() {
       !schedule.isConstantFrom(countUpdates() + 1 -
                                static_cast<int64_t>(started.size())))
     finishSteps();
-  return schedule.getFactor(countUpdates() + 1);
+  return schedule.getFactor(countUpdates() + 1) *
+         (plateau ? plateau->getFactor() : 1);
 }
 
 /// Whether to stop after this step. Ranks agree on it one step late, so that no

@@ -22,6 +22,7 @@
 #include "runtime/trainer/options/TrainerOptions.h"
 #include "runtime/trainer/run/BestEvaluation.h"
 #include "runtime/trainer/run/Saver.h"
+#include "runtime/trainer/schedule/Plateau.h"
 #include "runtime/trainer/weights/WeightAverage.h"
 
 #include <deque>
@@ -82,6 +83,10 @@ private:
   /// flight.
   void finishSteps(size_t inFlight = 0);
   double getRateFactor();
+  /// Prepares a learning rate that follows evaluations.
+  void startPlateau();
+  /// Lets the learning rate follow an evaluation.
+  void followPlateau(const MetricList &metrics);
   StepStatistics::ReadCommunication makeCommunicationReader();
   bool shouldStop();
   void evaluateAndLog();
@@ -154,6 +159,8 @@ private:
   std::unique_ptr<MetricsLog> log;
   std::optional<Progress> progress;
   Schedule schedule;
+  /// Null unless the learning rate follows evaluations.
+  std::optional<Plateau> plateau;
   /// The number of steps taken, and of steps of the whole run.
   int64_t step = 0, totalSteps = 0;
   /// The number of steps that loss scaling skipped before the run was resumed.

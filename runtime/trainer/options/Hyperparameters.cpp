@@ -14,6 +14,8 @@ static constexpr KnownHyperparameter kKnown[] = {
     {"weight_decay", "Weight decay"},
     {"beta1", "Decay of the first moment", 0, 1},
     {"beta2", "Decay of the second moment", 0, 1},
+    {"alpha", "Decay of the mean of squares", 0, 1},
+    {"rho", "Decay of the means of squares", 0, 1},
     {"eps", "Added to denominators"},
     {"correct_bias", "1 corrects moments for their start at zero; 0 does not",
      0, 1},

@@ -11,7 +11,7 @@
 #include "runtime/core/Manifest.h"
 #include "runtime/data/pictures/Recipe.h"
 #include "runtime/observe/profile/ProfileSchedule.h"
-#include "runtime/trainer/options/Schedule.h"
+#include "runtime/trainer/schedule/Schedule.h"
 
 #include <map>
 #include <optional>

@@ -29,6 +29,9 @@ public:
   /// metric or loss is not a number is never the best.
   bool add(int64_t step, const MetricList &metrics);
 
+  /// Whether a smaller value is a better one.
+  bool getWantsLess() const { return wantsLess; }
+
   const RunSettings::Best &get() const { return best; }
 
 private:

@@ -89,8 +89,8 @@ void ingot::runtime::compareRuns(const RunSettings &now,
         "and epochs have another number of steps",
         now.stepSamples, now.ranks, now.ranks == 1 ? "rank" : "ranks",
         saved.stepSamples, saved.ranks, step + 1));
-  if (now.totalSteps != saved.totalSteps && now.schedule != "constant" &&
-      now.schedule == saved.schedule)
+  if (now.totalSteps != saved.totalSteps && now.schedule == saved.schedule &&
+      ScheduleShape::parse(now.schedule).followsLength())
     console.noteOnce(fmt::format(
         "the {} schedule ends at step {} instead of {}, so that the learning "
         "rate of every step changes",

@@ -9,6 +9,7 @@
 #include "runtime/core/Error.h"
 #include "runtime/trainer/loop/Evaluate.h"
 #include "runtime/trainer/loop/Trainer.h"
+#include "runtime/trainer/run/EvaluationMetrics.h"
 
 #include <cmath>
 #include <fmt/format.h>
@@ -56,8 +57,38 @@ void Trainer::evaluateAndLog() {
     text += fmt::format("  {} {:.4f}", name,
                         std::isnan(value) ? std::abs(value) : value);
   console.line(text);
+  if (plateau)
+    followPlateau(result->metrics);
   if (best && best->add(step, result->metrics) && !options.best.empty())
     save(/*isBest=*/true);
+}
+
+void Trainer::startPlateau() {
+  if (schedule.shape.kind != ScheduleKind::Plateau || step >= totalSteps)
+    return;
+  if (!evaluates)
+    throw usageError("--schedule", "plateau needs --eval-data",
+                     "give --eval-data FILE.npz, whose evaluations the "
+                     "learning rate follows");
+  std::string metric = options.best.empty() ? "eval_loss" : options.best;
+  BestEvaluation known(metric, listMetrics(manifest));
+  auto rate = options.hyperparameters.find("lr");
+  plateau.emplace(schedule.shape, known.get().metric, known.getWantsLess(),
+                  rate == options.hyperparameters.end() ? 0 : rate->second,
+                  schedule.least);
+  if (resumedSettings)
+    plateau->resume(resumedSettings->plateau);
+}
+
+void Trainer::followPlateau(const MetricList &metrics) {
+  const std::string &metric = plateau->getState().metric;
+  for (const auto &[name, value] : metrics)
+    if (name == metric && plateau->add(value))
+      console.line(fmt::format(
+          "{} has made no progress in {} evaluations: the learning rate falls "
+          "to {:g}",
+          metric, schedule.shape.patience + 1,
+          options.hyperparameters["lr"] * rateScale * plateau->getFactor()));
 }
 
 bool Trainer::stopsEarly() {

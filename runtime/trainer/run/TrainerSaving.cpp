@@ -153,6 +153,8 @@ void Trainer::rollBack(const Error &problem) {
   step = info.step;
   shareState(session, ranks, step);
   rateScale *= 0.5;
+  if (plateau && info.settings)
+    plateau->resume(info.settings->plateau);
   countSkipped();
   session.storeState();
   evaluatedStep.reset();

@@ -120,7 +120,7 @@ VALID = {
         "kl-div",
         "ce",
     ],
-    "--optimizer": ["sgd", "momentum", "adam", "adamw", "adagrad", "lamb", "lion"],
+    "--optimizer": ["sgd", "momentum", "nesterov", "rmsprop", "Adadelta", "adam", "adamw", "adagrad", "lamb", "lion"],
     "--no-decay": [".*", "w1"],
     "--grad-accumulation": ["1", "2", "7"],
     "--precision": ["bf16", "fp16", "fp32"],

@@ -28,6 +28,33 @@ def schedules(ingot):
         check_relative(flags, [rate + 1e-12 for rate in got], [rate + 1e-12 for rate in rates], 1e-6)
 
 
+@case("schedule-of-plateaus")
+def plateaus(ingot):
+    """The rate follows evaluations as torch's ReduceLROnPlateau does, in a run that is resumed too."""
+    trainer, folder = trainer_of(ingot), ingot.path("save")
+    # So large a rate that the loss does not always fall.
+    base = ["--data", G.data, "--eval-data", G.data, "--eval-every", "2", "--lr", "0.3"]
+    base += ["--schedule", "plateau:0.5:1", "--steps", "40"]
+    rows, evaluations = ingot.train(trainer, *base)
+    rate, best, bad, rates = 0.3, float("inf"), 0, []
+    for evaluation in evaluations:
+        rates += [rate, rate]
+        bad = 0 if evaluation["eval_loss"] < best * (1 - 1e-4) else bad + 1
+        best = best if bad else evaluation["eval_loss"]
+        if bad > 1:
+            rate, bad = rate * 0.5, 0
+    check(len(set(rates)) > 2, f"the rate never falls: {rates}")
+    check_relative("rates", [row["lr"] for row in rows], rates, 1e-9)
+    short = [*base[:-1], "23", "--save", folder, "--save-every", "7"]
+    ingot.train(trainer, *short)
+    resumed, _ = ingot.train(
+        trainer, *base[:6], "--steps", "40", "--resume", folder / "step-21", log_from=22
+    )  # fmt: skip
+    check([r["loss"] for r in resumed] == [r["loss"] for r in rows[21:]], "another run after --resume")
+    ingot.check_error([trainer, "--data", G.data, "--schedule", "plateau"], 2, "--schedule", "plateau needs")
+    ingot.check_error([trainer, "--data", G.data, "--schedule", "plateau:2"], 2, "--schedule", "not below 1")
+
+
 @case("configuration")
 def configuration(ingot):
     """What a run writes beside its log repeats the run."""

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef INGOT_RUNTIME_TRAINER_OPTIONS_SCHEDULE_H
-#define INGOT_RUNTIME_TRAINER_OPTIONS_SCHEDULE_H
+#ifndef INGOT_RUNTIME_TRAINER_SCHEDULE_SCHEDULE_H
+#define INGOT_RUNTIME_TRAINER_SCHEDULE_SCHEDULE_H
 
 #include <cstdint>
 #include <string>
@@ -22,7 +22,10 @@ enum class ScheduleKind {
   Polynomial,
   Step,
   Wsd,
-  OneCycle
+  OneCycle,
+  CosineRestarts,
+  InverseSquareRoot,
+  Plateau
 };
 
 /// A schedule as --schedule names it, with the numbers behind its name.
@@ -36,6 +39,16 @@ struct ScheduleShape {
   std::vector<int64_t> marks = {};
   /// `wsd`: the part of the run over which the rate decays.
   double decay = 0.2;
+  /// `cosine-restarts`: the steps until the first restart, and the factor by
+  /// which each period is longer than the one before.
+  int64_t period = 1, growth = 1;
+  /// `inverse-sqrt`: the steps after the warm-up in which the rate falls to
+  /// 1/sqrt(2); 0 for those of the warm-up, or 10,000 without one.
+  int64_t timescale = 0;
+  /// `plateau`: the factor, and the evaluations without progress that do not
+  /// make the rate fall yet.
+  double factor = 0.1;
+  int64_t patience = 10;
   /// `one-cycle`: the rate starts at 1/start of its highest, and ends at 1/end
   /// of the start.
   double start = 25, end = 1e4;
@@ -45,6 +58,8 @@ struct ScheduleShape {
   static ScheduleShape parse(std::string_view text);
   /// Returns the shape in the syntax of `parse`.
   std::string str() const;
+  /// Whether rates depend on the number of steps of the run.
+  bool followsLength() const;
   bool operator==(const ScheduleShape &other) const = default;
 };
 
@@ -64,15 +79,19 @@ struct Schedule {
 
   /// Returns the factor of the learning rate in step `step`, counted from 1.
   double getFactor(int64_t step) const;
-  /// Whether the factor is the same for all steps from `step` on.
+  /// Whether the factor is the same for all steps from `step` on. That of
+  /// plateaus changes between steps, after evaluations (see Plateau).
   bool isConstantFrom(int64_t step) const {
-    return shape.kind == ScheduleKind::Constant && step > warmup;
+    return (shape.kind == ScheduleKind::Constant ||
+            shape.kind == ScheduleKind::Plateau) &&
+           step > warmup;
   }
 
 private:
   double getOneCycleFactor(int64_t step) const;
+  double getRestartProgress(int64_t done) const;
 };
 
 } // namespace ingot::runtime
 
-#endif // INGOT_RUNTIME_TRAINER_OPTIONS_SCHEDULE_H
+#endif // INGOT_RUNTIME_TRAINER_SCHEDULE_SCHEDULE_H

@@ -2,17 +2,19 @@
 //===----------------------------------------------------------------------===//
 //
 // How the learning rate changes over a run. Where torch.optim.lr_scheduler has
-// the schedule, the rates are its rates.
+// the schedule, the rates are its rates; those of inverse-sqrt after the
+// warm-up are those of get_inverse_sqrt_schedule of Hugging Face Transformers.
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/trainer/options/Schedule.h"
+#include "runtime/trainer/schedule/Schedule.h"
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <fmt/format.h>
 #include <iterator>
+#include <limits>
 #include <numbers>
 #include <stdexcept>
 
@@ -33,6 +35,9 @@ static constexpr Name kNames[] = {
     {"step", ":N[,N...][:GAMMA]"},
     {"wsd", "[:DECAY%]"},
     {"one-cycle", "[:START[:END]]"},
+    {"cosine-restarts", ":STEPS[:GROWTH]"},
+    {"inverse-sqrt", "[:STEPS]"},
+    {"plateau", "[:FACTOR[:PATIENCE]]"},
 };
 
 std::string ingot::runtime::listSchedules() {
@@ -118,6 +123,30 @@ ScheduleShape ScheduleShape::parse(std::string_view text) {
     if (has(2))
       shape.end = parseNumber<double>(parts[2], "a number");
     break;
+  case ScheduleKind::CosineRestarts:
+    if (!has(1))
+      throw std::invalid_argument("'cosine-restarts' without the number of "
+                                  "steps until the first restart");
+    shape.period = parseNumber<int64_t>(parts[1], "an integer");
+    if (has(2))
+      shape.growth = parseNumber<int64_t>(parts[2], "an integer");
+    break;
+  case ScheduleKind::InverseSquareRoot:
+    if (has(1))
+      shape.timescale = parseNumber<int64_t>(parts[1], "an integer");
+    break;
+  case ScheduleKind::Plateau:
+    if (has(1))
+      shape.factor = parseNumber<double>(parts[1], "a number");
+    if (shape.factor >= 1)
+      throw std::invalid_argument(
+          fmt::format("the factor '{}' is not below 1", parts[1]));
+    // No patience at all is one of the values.
+    if (has(2) && parts[2] == "0")
+      shape.patience = 0;
+    else if (has(2))
+      shape.patience = parseNumber<int64_t>(parts[2], "an integer");
+    break;
   default:
     break;
   }
@@ -138,8 +167,27 @@ std::string ScheduleShape::str() const {
     return fmt::format("{}:{}%", name, decay * 100);
   case ScheduleKind::OneCycle:
     return fmt::format("{}:{}:{}", name, start, end);
+  case ScheduleKind::CosineRestarts:
+    return fmt::format("{}:{}:{}", name, period, growth);
+  case ScheduleKind::InverseSquareRoot:
+    return timescale == 0 ? name : fmt::format("{}:{}", name, timescale);
+  case ScheduleKind::Plateau:
+    return fmt::format("{}:{}:{}", name, factor, patience);
   default:
     return name;
+  }
+}
+
+bool ScheduleShape::followsLength() const {
+  switch (kind) {
+  case ScheduleKind::Constant:
+  case ScheduleKind::Step:
+  case ScheduleKind::CosineRestarts:
+  case ScheduleKind::InverseSquareRoot:
+  case ScheduleKind::Plateau:
+    return false;
+  default:
+    return true;
   }
 }
 
@@ -159,6 +207,20 @@ double Schedule::getOneCycleFactor(int64_t step) const {
     return anneal(start, 1, now / up);
   double end = least > 0 ? least : start / shape.end;
   return anneal(1, end, (now - up) / std::max(steps - 1 - up, 1.0));
+}
+
+/// The part of its period that is behind the step.
+double Schedule::getRestartProgress(int64_t done) const {
+  int64_t period = shape.period;
+  if (shape.growth == 1)
+    done %= period;
+  while (done >= period) {
+    done -= period;
+    if (period > std::numeric_limits<int64_t>::max() / shape.growth)
+      break;
+    period *= shape.growth;
+  }
+  return static_cast<double>(done) / static_cast<double>(period);
 }
 
 double Schedule::getFactor(int64_t step) const {
@@ -189,6 +251,17 @@ double Schedule::getFactor(int64_t step) const {
     double decaying = std::max(shape.decay * static_cast<double>(total), 1.0);
     double left = static_cast<double>(total - step + 1);
     return fallTo(std::clamp(left / decaying, 0.0, 1.0));
+  }
+  case ScheduleKind::CosineRestarts:
+    return least +
+           (1 - least) / 2 *
+               (1 + std::cos(std::numbers::pi * getRestartProgress(done)));
+  case ScheduleKind::InverseSquareRoot: {
+    double scale = static_cast<double>(shape.timescale > 0 ? shape.timescale
+                                       : warmup > 0        ? warmup
+                                                           : 10000);
+    return std::max(std::sqrt(scale / (static_cast<double>(done) + scale)),
+                    least);
   }
   default:
     return 1;

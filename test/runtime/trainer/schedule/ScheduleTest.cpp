@@ -5,12 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/trainer/options/Schedule.h"
+#include "runtime/trainer/schedule/Schedule.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <numbers>
+#include <stdexcept>
 
 using namespace ingot::runtime;
 
@@ -53,6 +55,22 @@ TEST(Schedule, WarmupLongerThanTheRun) {
   Schedule schedule{{ScheduleKind::Cosine}, 100, 10};
   for (int step = 1; step <= 10; ++step)
     EXPECT_DOUBLE_EQ(schedule.getFactor(step), step / 100.0);
+}
+
+TEST(Schedule, RestartsOfPeriodsThatGrowBeyondCounts) {
+  Schedule schedule{ScheduleShape::parse("cosine-restarts:1:1000000"), 0, 10};
+  EXPECT_DOUBLE_EQ(schedule.getFactor(2), 1);
+  EXPECT_GT(schedule.getFactor(std::numeric_limits<int64_t>::max()), 0);
+  EXPECT_EQ(ScheduleShape::parse("cosine-restarts:4").str(),
+            "cosine-restarts:4:1");
+}
+
+TEST(Schedule, WordsThatAreNone) {
+  for (const char *text :
+       {"cosine-restarts", "cosine-restarts:0", "cosine-restarts:4:0.5",
+        "cosine-restarts:4:2:1", "inverse-sqrt:0", "inverse-sqrt:x",
+        "plateau:1", "plateau:0", "plateau:0.1:-1", "plateau:0.1:1.5"})
+    EXPECT_THROW(ScheduleShape::parse(text), std::invalid_argument) << text;
 }
 
 } // namespace
