@@ -29,6 +29,7 @@ function makeAxis(least, most, from, to, log = false) {
     const a = Math.log(least), b = Math.log(most > least ? most : least * 10);
     const axis = (value) => from + ((to - from) * (Math.log(value) - a)) / (b - a);
     axis.ticks = logTicks(least, most > least ? most : least * 10);
+    axis.isLog = true;
     return axis;
   }
   const end = most > least ? most : least + (Math.abs(least) || 1);
@@ -37,12 +38,24 @@ function makeAxis(least, most, from, to, log = false) {
   return axis;
 }
 
-/** Lines and numbers of a pair of axes. */
+/** The texts of ticks, with equal decimals. */
+function tickTexts(ticks, show) {
+  const texts = ticks.map((tick) => String(show(tick)));
+  const parts = texts.map((text) => /^(-?[\d\u202f]+)(?:\.(\d+))?( .*)?$/.exec(text));
+  if (!parts.every((part) => part && part[3] === parts[0][3])) return texts;
+  const decimals = Math.max(...parts.map((part) => (part[2] || "").length));
+  return parts.map(([, whole, part = "", unit = ""]) => whole + (decimals ? "." + part.padEnd(decimals, "0") : "") + unit);
+}
+
+/** Lines, numbers and, where there is one, the name of a pair of axes. */
 function drawAxes(x, y, box, names) {
-  let text = "";
-  for (const tick of y.ticks)
+  let text = names.title
+    ? `<text class="name" x="${(box.left + box.right) / 2}" y="${box.bottom + 31}" text-anchor="middle">${esc(names.title)}</text>` : "";
+  const values = y.isLog ? y.ticks.map(names.y) : tickTexts(y.ticks, names.y);
+  y.ticks.forEach((tick, i) => {
     text += `<path class="gridline" d="M${box.left} ${y(tick).toFixed(1)}H${box.right}"/>` +
-      `<text x="${box.left - 6}" y="${(y(tick) + 4).toFixed(1)}" text-anchor="end">${esc(names.y(tick))}</text>`;
+      `<text x="${box.left - 6}" y="${(y(tick) + 4).toFixed(1)}" text-anchor="end">${esc(values[i])}</text>`;
+  });
   let last = -1e9;
   for (const tick of x.ticks) {
     if (x(tick) - last < 44) continue;
@@ -81,6 +94,49 @@ function addCursor(svg, places, choose) {
     event.preventDefault();
     set(Math.max(0, Math.min(places.length - 1, at + moves[event.key])));
   });
+}
+
+/**
+ * Places for texts that keep clear of points, lines and each other. A place is a middle with an angle; the first of
+ * `places` that meets least is taken. Points are circles [x, y, r], lines are lists of points [x, y].
+ */
+function makeLabeler(circles, lines, box) {
+  const taken = [];
+  const half = (text) => 2.9 * text.length + 2;
+  /** Points along the middle line of a text. */
+  const spine = (text, { x, y, angle }) => {
+    const [dx, dy] = [Math.cos((angle * Math.PI) / 180), Math.sin((angle * Math.PI) / 180)];
+    const points = [];
+    for (let at = -half(text); at <= half(text); at += 5) points.push([x + dx * at, y - 4 + dy * at]);
+    return points;
+  };
+  const isNear = ([x, y], [u, v], distance) => (x - u) * (x - u) + (y - v) * (y - v) < distance * distance;
+  const cost = (points, own) => {
+    let sum = 0;
+    for (const point of points) {
+      if (point[0] < box.left || point[0] > box.right || point[1] < box.top || point[1] > box.bottom) sum += 9;
+      for (const [u, v, r] of circles) if (isNear(point, [u, v], r + 8)) sum += 1;
+      for (const other of taken) if (isNear(point, other, 14)) sum += 5;
+      lines.forEach((line, i) => {
+        if (i !== own && line.some((spot) => isNear(point, spot, 8))) sum += 2;
+      });
+    }
+    return sum;
+  };
+  /** The text at the best of the places, in SVG. `own` is the index of the line that it may touch. */
+  return (text, places, own) => {
+    let best = null;
+    for (const place of places) {
+      const points = spine(text, place);
+      const price = cost(points, own);
+      if (!best || price < best.price) best = { place, points, price };
+      if (price === 0) break;
+    }
+    taken.push(...best.points);
+    const { x, y, angle } = best.place;
+    return `<text class="label" data-price="${best.price}" x="${x.toFixed(1)}" y="${y.toFixed(1)}" text-anchor="middle" transform="rotate(${
+      angle.toFixed(1)} ${x.toFixed(1)} ${y.toFixed(1)})">${esc(text)}</text>`;
+  };
 }
 
 /** Keeps two points from leaving the chart's width, which changes with the window. */

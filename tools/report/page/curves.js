@@ -77,9 +77,11 @@ function drawCurve(card, name) {
   const unit = (metricNames[name] || [])[1];
   // Shares, bytes and times are read from zero.
   if (!isLog && least >= 0 && (["share", "bytes", "ms"].includes(unit) || least < 0.4 * most)) least = 0;
-  const width = widthOf(holder), height = 200;
+  // A line that is constant has room on both sides.
+  if (!isLog && least === most) [least, most] = [Math.min(0, 1.25 * least), Math.max(0, 1.25 * most)];
+  const width = widthOf(holder), height = 216;
   const labels = [least, most, (least + most) / 2].map((v) => formatMetric(name, v).length);
-  const box = { left: Math.min(90, 14 + 6 * Math.max(...labels)), right: width - 10, top: 8, bottom: height - 22 };
+  const box = { left: Math.min(90, 14 + 6 * Math.max(...labels)), right: width - 10, top: 8, bottom: height - 38 };
   const x = makeAxis(Math.min(...lines.map((l) => l.x[0])), Math.max(...lines.map((l) => l.x[l.x.length - 1])),
     box.left, box.right);
   const y = makeAxis(least, most, box.bottom, box.top, isLog);
@@ -89,6 +91,7 @@ function drawCurve(card, name) {
     y.ticks = niceTicks(least / scale, most / scale, 4).map((v) => v * scale);
   }
   let text = drawAxes(x, y, box, {
+    title: choices.time ? "time" : "steps",
     x: (v) => (choices.time ? formatSeconds(v) : format(v)),
     y: (v) => formatMetric(name, v),
   });
@@ -183,6 +186,7 @@ function addCurves() {
     for (const name of list) {
       const title = (metricNames[name] || [name.replace(/^stats\./, "").replaceAll("_", " ")])[0];
       const card = addCard(grid, `<h3>${esc(title)}</h3><div class="holder"></div><p class="readout" aria-live="polite"></p>`);
+      card.classList.add("curve");
       card.dataset.metric = name;
       drawAlways(() => drawCurve(card, name));
     }

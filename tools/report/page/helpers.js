@@ -33,6 +33,28 @@ function format(value, digits = 4) {
   return part ? grouped + "." + part : grouped;
 }
 
+/** Formats the numbers of a column with equal decimals: `digits` significant ones of the greatest. */
+function makeColumnFormat(values, digits = 4) {
+  const sizes = values.filter(Number.isFinite).map(Math.abs);
+  const greatest = Math.max(...sizes, 0);
+  if (!greatest || greatest >= 1e6 || greatest < 1e-4) return (value) => format(value, digits);
+  const decimals = Math.max(0, digits - 1 - Math.floor(Math.log10(greatest)));
+  const least = Math.pow(10, -decimals);
+  const group = (text) => text.replace(/\B(?=(\d{3})+(?!\d))/g, "\u202f");
+  return (value) => {
+    if (!Number.isFinite(value)) return "–";
+    // What would round to zero is not zero.
+    if (value > 0 && value < least / 2) return "<" + least.toFixed(decimals);
+    const [whole, part] = value.toFixed(decimals).split(".");
+    return part ? group(whole) + "." + part : group(whole);
+  };
+}
+
+/** A part of the whole in a column: one decimal always. */
+function formatColumnShare(part) {
+  return Number.isFinite(part) ? (100 * part).toFixed(1) + " %" : "–";
+}
+
 function formatBytes(bytes) {
   const units = ["B", "KiB", "MiB", "GiB", "TiB"];
   let unit = 0;

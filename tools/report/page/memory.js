@@ -78,12 +78,13 @@ function drawMemory(card, step, name, profile) {
   const svg = make(`<svg viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" tabindex="0" role="img"
     aria-label="memory over the step; at its peak ${formatBytes(total(peak))} in kernel ${peak}">${text}<g class="marks"></g></svg>`);
   holder.replaceChildren(svg);
-  readout.textContent = "";
+  const atRest = "The mouse, or the arrow keys in the chart, say what a kernel needs.";
+  readout.textContent = atRest;
   addCursor(svg, step.kernels.map((_, i) => (x(begin(i)) + x(ends[i])) / 2), (i) => {
     const marks = svg.querySelector(".marks");
     marks.innerHTML = i < 0 ? "" : `<path class="cursor" d="M${((x(begin(i)) + x(ends[i])) / 2).toFixed(1)} ${box.top}V${box.bottom}"/>`;
     const uses = memoryLayers.map(([kind], layer) => [kind, i < 0 ? 0 : layers[layer][i]]).filter(([, bytes]) => bytes > 0);
-    readout.textContent = i < 0 ? "" : `kernel ${i}, ${step.kernels[i].name}: ${formatBytes(total(i))}: ${
+    readout.textContent = i < 0 ? atRest : `kernel ${i}, ${step.kernels[i].name}: ${formatBytes(total(i))}: ${
       uses.map(([kind, bytes]) => `${kind} ${formatBytes(bytes)}`).join(", ")}`;
   });
 }
@@ -93,7 +94,7 @@ function addMemory() {
     Object.entries(c.functions).filter(([name, f]) => f.kernels.length && /^(train|accumulate|uncompressed)_step/.test(name))
       .map(([name, step]) => ({ compilation: c, name, step })));
   if (!all.length) return;
-  const section = addSection("memory", "Memory", "All memory that the step uses, at the moment it uses it. Arrow keys go from kernel to kernel.");
+  const section = addSection("memory", "Memory", "All memory that the step uses, at the moment it uses it.");
   for (const { compilation, name, step } of all) {
     const layers = layersOf(step);
     const used = memoryLayers.filter((_, layer) => layers[layer].some((bytes) => bytes > 0));

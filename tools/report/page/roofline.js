@@ -11,14 +11,21 @@ function kernelsOf(profile, compilation) {
   return step.kernels.map((kernel) => ({ ...kernel, time: kernel.bound_us, total: kernel.bound_us, calls: 1 }));
 }
 
-/** The roofs of a machine: operations per second by name, and bytes per second. */
-function roofsOf(compilation) {
+/** Which rate of a machine limits the arithmetic of a kernel. */
+function computeKind(kernel) {
+  return ["matmul", "convolution", "attention"].includes(kernel.kind) ? kernel.kind : "vector";
+}
+
+/** The roofs of a machine for these kernels: operations per second by name, and bytes per second. */
+function roofsOf(compilation, kernels) {
   const machine = compilation && compilation.machine;
   if (!machine) return null;
-  const half = { bf16: "bf16", fp16: "f16" }[compilation.precision];
-  const roofs = [["matmul", half ? machine["matmul_" + half] : machine.matmul_f32], ["vector", machine.vector_f32]];
+  const half = { bf16: "bf16", fp8: "bf16", fp16: "f16" }[compilation.precision];
+  const rateOf = (kind) => (kind !== "vector" && half && machine[`${kind}_${half}`]) || machine[kind + "_f32"];
+  const kinds = [...new Set(["matmul", "vector", ...kernels.map(computeKind)])]
+    .filter((kind) => kind === "vector" || kernels.some((k) => computeKind(k) === kind));
   return {
-    compute: roofs.filter(([, rate]) => rate > 0),
+    compute: kinds.map((kind) => [kind === "vector" ? "other arithmetic" : kind, rateOf(kind)]).filter(([, rate]) => rate > 0),
     memory: [["cache", machine.cache_bandwidth], ["memory", machine.memory_bandwidth]].filter(([, rate]) => rate > 0),
   };
 }
@@ -32,7 +39,7 @@ function drawRoofline(card, kernels, roofs) {
   card.querySelector(".rest").textContent = rest.length
     ? `Kernels without arithmetic, ${formatShare(restShare)} of the time, are not in the picture: ${rest.length}.` : "";
   if (!shown.length) return;
-  const width = widthOf(holder), height = Math.max(300, Math.min(460, Math.round(width * 0.45)));
+  const width = widthOf(holder), height = Math.max(340, Math.min(460, Math.round(width * 0.45)));
   const box = { left: 74, right: width - 14, top: 14, bottom: height - 38 };
   const intensities = shown.map((k) => k.flops / k.bytes), rates = shown.map((k) => (k.flops / k.time) * 1e-3);
   const best = roofs ? Math.max(...roofs.compute.map(([, rate]) => rate * 1e-9)) : 0;
@@ -47,43 +54,64 @@ function drawRoofline(card, kernels, roofs) {
   const clip = "roofline" + Math.random().toString(36).slice(2);
   text += `<clipPath id="${clip}"><rect x="${box.left}" y="${box.top}" width="${box.right - box.left}" height="${
     box.bottom - box.top}"/></clipPath>`;
+  // Large ones first, so that small ones stay on top.
+  const radius = (k) => 3 + 17 * Math.sqrt(k.total / Math.max(total, 1e-12));
+  const circles = shown.map((k) => [x(k.flops / k.bytes), y((k.flops / k.time) * 1e-3), radius(k)]);
+  const roofLines = [];
   if (roofs) {
     for (const [name, rate] of roofs.memory) {
       // A slope, up to the highest of the flat roofs.
       const knee = Math.min(end, (best * 1e9) / rate);
       if (knee <= start) continue;
-      text += `<path clip-path="url(#${clip})" d="M${x(start)} ${y(start * rate * 1e-9)}L${x(knee)} ${y(knee * rate * 1e-9)}"
-        style="stroke:var(--text)" stroke-width="1.6" stroke-dasharray="${name === "cache" ? "5 4" : ""}" fill="none"/>`;
-      const label = Math.exp(Math.log(knee) - 0.3 * Math.log(knee / start));
-      const angle = (Math.atan2(y(knee * rate) - y(start * rate), x(knee) - x(start)) * 180) / Math.PI;
-      text += `<text x="${x(label).toFixed(1)}" y="${(y(label * rate * 1e-9) - 6).toFixed(1)}" text-anchor="middle"
-        transform="rotate(${angle.toFixed(1)} ${x(label).toFixed(1)} ${(y(label * rate * 1e-9) - 6).toFixed(1)})">${
-        name}, ${format(rate * 1e-9, 3)} GB/s</text>`;
+      const from = [x(start), y(start * rate * 1e-9)], to = [x(knee), y(knee * rate * 1e-9)];
+      const angle = (Math.atan2(to[1] - from[1], to[0] - from[0]) * 180) / Math.PI;
+      roofLines.push({ from, to, angle, dash: name === "cache" ? "5 4" : "", name, rate: `${format(rate * 1e-9, 3)} GB/s` });
     }
     const fastest = roofs.memory.length ? Math.max(...roofs.memory.map(([, rate]) => rate)) : 1e30;
     for (const [name, rate] of roofs.compute) {
       const from = Math.max(start, rate / fastest);
       if (from >= end) continue;
-      text += `<path d="M${x(from)} ${y(rate * 1e-9)}H${box.right}" style="stroke:var(--text)" stroke-width="1.6" fill="none"/>` +
-        `<text x="${box.right}" y="${y(rate * 1e-9) - 5}" text-anchor="end">${name}, ${format(rate * 1e-9, 3)} GFLOP/s</text>`;
+      const level = y(rate * 1e-9);
+      roofLines.push({ from: [x(from), level], to: [box.right, level], angle: 0, dash: "",
+        name, rate: `${format(rate * 1e-9, 3)} GFLOP/s` });
     }
   }
-  // Large ones first, so that small ones stay on top.
-  const radius = (k) => 3 + 17 * Math.sqrt(k.total / Math.max(total, 1e-12));
+  for (const { from, to, dash } of roofLines)
+    text += `<path class="roof" clip-path="url(#${clip})" d="M${from[0].toFixed(1)} ${from[1].toFixed(1)}L${to[0].toFixed(1)} ${
+      to[1].toFixed(1)}" style="stroke:var(--text)" stroke-width="1.6" stroke-dasharray="${dash}" fill="none"/>`;
   shown.forEach((k, i) => {
-    text += `<circle data-index="${i}" cx="${x(k.flops / k.bytes).toFixed(1)}" cy="${y((k.flops / k.time) * 1e-3).toFixed(1)}"
-      r="${radius(k).toFixed(1)}" style="fill:${partColor(k.part)};fill-opacity:.6;stroke:${partColor(k.part)}"/>`;
+    const [cx, cy, r] = circles[i];
+    text += `<circle data-index="${i}" cx="${cx.toFixed(1)}" cy="${cy.toFixed(1)}" r="${r.toFixed(1)}" style="fill:${partColor(k.part)};fill-opacity:.6;stroke:${partColor(k.part)}"/>`;
+  });
+  const spots = roofLines.map(({ from, to }) => Array.from({ length: 81 }, (_, i) =>
+    [from[0] + ((to[0] - from[0]) * i) / 80, from[1] + ((to[1] - from[1]) * i) / 80]));
+  const label = makeLabeler(circles, spots, box);
+  const isNarrow = width < 620;
+  roofLines.forEach(({ from, to, angle, name, rate }, own) => {
+    const places = [];
+    // Along the line from its end, above it and below.
+    for (let part = 0.96; part > 0.04; part -= 0.04)
+      for (const side of [-7, 16]) {
+        const turn = (angle * Math.PI) / 180;
+        places.push({ angle, x: from[0] + (to[0] - from[0]) * part - Math.sin(turn) * side,
+          y: from[1] + (to[1] - from[1]) * part + Math.cos(turn) * side });
+      }
+    text += label(isNarrow ? name : `${name}, ${rate}`, places, own);
   });
   const svg = make(`<svg viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" tabindex="0" role="img"
     aria-label="${shown.length} kernels by operations per byte and operations per second; arrow keys go through them">${
     text}<g class="marks"></g></svg>`);
   holder.replaceChildren(svg);
+  card.querySelector(".roofs").textContent = isNarrow && roofLines.length
+    ? `Roofs: ${roofLines.map(({ name, rate }) => `${name} ${rate}`).join(", ")}.` : "";
+  const atRest = "The mouse, or the arrow keys in the chart, choose a kernel.";
+  readout.textContent = atRest;
   let at = -1;
   const choose = (index) => {
     at = index;
     const marks = svg.querySelector(".marks");
     marks.innerHTML = "";
-    readout.textContent = "";
+    readout.textContent = index < 0 ? atRest : "";
     if (index < 0) return;
     const k = shown[index];
     marks.innerHTML = `<circle cx="${x(k.flops / k.bytes)}" cy="${y((k.flops / k.time) * 1e-3)}" r="${radius(k) + 3}"
@@ -115,16 +143,16 @@ function addRooflines() {
   if (!all.length) return;
   const section = addSection("kernels", "Kernels",
     "A point is a kernel: the farther right, the more it computes with each byte, and the closer to the roof, the closer " +
-    "to what the machine can do, by the median of its calls. Its area is its part of the time. Bounds are of data in memory: " +
+    "to what the machine can do, by the median of its calls. Each kind of arithmetic has a roof of its own. Its area is its part of the time. Bounds are of data in memory: " +
     "kernels whose data is in a cache are above them.");
   for (const { title, profile, compilation } of all) {
     const kernels = kernelsOf(profile, compilation);
     const what = profile ? "as profiled" : "as planned: the bounds of the cost model";
-    const roofs = roofsOf(compilation);
+    const roofs = roofsOf(compilation, kernels.filter((k) => k.flops > 0));
     const parts = [...new Set(kernels.map((k) => k.part).filter(Boolean))];
     const card = addCard(section, `<h3>${esc(title)}, ${what}</h3><div class="legend">${parts.map((part) =>
       `<span><span class="key" style="background:${partColor(part)}"></span>${esc(part)}</span>`).join("")}</div>
-      <div class="holder"></div><p class="readout" aria-live="polite"></p><p class="muted rest"></p>${
+      <div class="holder"></div><p class="readout" aria-live="polite"></p><p class="muted roofs"></p><p class="muted rest"></p>${
       roofs ? "" : '<p class="muted">The roofs are in the report of the compiler (<code>ingotc --report</code>), which was not given.</p>'}`);
     card.classList.add("roofline");
     drawAlways(() => drawRoofline(card, kernels, roofs));

@@ -3,9 +3,10 @@
 function addSummary() {
   if (!report.runs.length) return;
   const section = addSection("runs", report.runs.length === 1 ? "Run" : "Runs");
+  const losses = makeColumnFormat(report.runs.map((run) => run.log && run.log.series.loss && run.log.series.loss.last));
   const columns = [
     ["steps", (run) => run.log && format(run.log.last_step, 9)],
-    ["loss at the end", (run) => metric(run, "loss", "last")],
+    ["loss at the end", (run) => metric(run, "loss", "last", losses)],
     ["best evaluation", bestEvaluation],
     ["median step", (run) => metric(run, "step_ms", "median")],
     ["samples/s", (run) => metric(run, "samples_per_s", "median")],
@@ -13,12 +14,13 @@ function addSummary() {
     ["of the roofline", (run) => metric(run, "stats.roofline_share", "median")],
     ["most memory", (run) => metric(run, "stats.peak_resident_bytes", "greatest")],
     ["limited by", (run) => run.diagnosis && (run.diagnosis.findings.length
-      ? esc(run.diagnosis.findings[0].cause) : "nothing to gain")],
+      ? esc(run.diagnosis.findings[0].cause) : "its computation")],
   ].filter(([, get]) => report.runs.some((run) => get(run)));
-  const rows = report.runs.map((run) => {
+  const cells = columns.map(([, get]) => tickTexts(report.runs.map((run) => get(run) || "–"), String));
+  const rows = report.runs.map((run, row) => {
     const { color } = runStyle(run);
     const name = `<th scope="row" class="text"><span class="swatch" style="border-color:${color}"></span> ${esc(run.name)}</th>`;
-    return `<tr>${name}${columns.map(([, get]) => `<td>${get(run) || "–"}</td>`).join("")}</tr>`;
+    return `<tr>${name}${cells.map((column) => `<td>${column[row]}</td>`).join("")}</tr>`;
   });
   addCard(section, `<div class="scroll"><table><thead><tr><th class="text" scope="col">run</th>${columns
     .map(([title]) => `<th scope="col">${title}</th>`).join("")}</tr></thead><tbody>${rows.join("")}</tbody></table></div>`);
@@ -40,9 +42,9 @@ function addSummary() {
   for (const run of report.runs) addTables(section, run);
 }
 
-function metric(run, name, field) {
+function metric(run, name, field, show = (value) => formatMetric(name, value)) {
   const series = run.log && run.log.series[name];
-  return series && formatMetric(name, series[field]);
+  return series && show(series[field]);
 }
 
 function bestEvaluation(run) {
@@ -81,7 +83,7 @@ function addBreakdown() {
   const runs = report.runs.filter((run) => partsOf(run));
   if (!runs.length) return;
   const section = addSection("steps", "The step",
-    "The mean of the steps that were profiled. The first run's bar has the full width unless another one takes longer.");
+    "The mean of the steps that were profiled." + (runs.length > 1 ? " The run whose steps take longest has a bar of the full width." : ""));
   const totals = runs.map((run) => partsOf(run).reduce((sum, part) => sum + part.ms, 0));
   const longest = Math.max(...totals);
   const names = [...new Set(runs.flatMap((run) => partsOf(run).map((part) => part.name)))];
@@ -100,12 +102,13 @@ function addBreakdown() {
       esc(part.name)}: ${format(part.ms)} ms, ${formatShare(share)}">${share > 0.09 ? formatShare(share) : ""}</div>`;
   }).join("")}</div>`;
   });
+  const formats = runs.map((run) => makeColumnFormat(partsOf(run).map((part) => part.ms)));
   const rows = names.map((name) => `<tr><th scope="row" class="text"><span class="key" style="background:${
     partColor(name)}"></span>${esc(name)}</th>${runs.map((run, i) => {
     const part = partsOf(run).find((p) => p.name === name);
-    return part ? `<td>${format(part.ms)}</td><td>${formatShare(part.ms / totals[i])}</td>` : "<td>–</td><td></td>";
+    return part ? `<td>${formats[i](part.ms)}</td><td>${formatColumnShare(part.ms / totals[i])}</td>` : "<td>–</td><td>–</td>";
   }).join("")}</tr>`);
-  const head = runs.map((run) => `<th scope="col" colspan="2">${runs.length > 1 ? esc(run.name) + ", ms" : "ms"}</th>`);
+  const head = runs.map((run) => `<th scope="col">${runs.length > 1 ? esc(run.name) + ", ms" : "ms"}</th><th scope="col">share</th>`);
   addCard(section, `${bars}<div class="scroll"><table><thead><tr><th class="text" scope="col">part</th>${head.join("")}</tr>
     </thead><tbody>${rows.join("")}</tbody></table></div>`);
 }
@@ -126,6 +129,6 @@ function addDiagnoses() {
     });
     const busy = run.diagnosis.others > 0.2 ? `<p class="muted">Other processes took ${
       formatShare(run.diagnosis.others)} of the machine: times are longer than they need to be.</p>` : "";
-    addCard(section, title + (findings.join("") || "<p>Nothing to gain: the step is compute.</p>") + busy);
+    addCard(section, title + (findings.join("") || "<p>Nothing to gain by options: the step computes all the time.</p>") + busy);
   }
 }

@@ -59,13 +59,16 @@ function addKernelTable(card, kernels) {
   const total = kernels.reduce((sum, k) => sum + k.total, 0);
   const most = Math.max(...kernels.map((k) => k.total), 1e-12);
   const isMeasured = kernels.some((k) => k.measured);
-  const number = (get, digits = 3) => [get, (k) => format(get(k), digits)];
+  const number = (get) => {
+    const show = makeColumnFormat(kernels.map(get));
+    return [get, (k) => show(get(k))];
+  };
   const columns = [
     ["kernel", (k) => k.name, (k) => `<span title="${esc(k.onnx_nodes.join("\n"))}">${esc(shorten(k.name, 80))}</span>`],
     ["part", (k) => k.part || ""],
     [isMeasured ? "ms/step" : "ms at least", ...number((k) => k.total * 1e-3)],
     ["share", (k) => k.total / Math.max(total, 1e-12), (k) => `<span class="share" style="width:${
-      ((50 * k.total) / most).toFixed(1)}px;background:${partColor(k.part)}"></span>${formatShare(k.total / total)}`],
+      ((50 * k.total) / most).toFixed(1)}px;background:${partColor(k.part)}"></span>${formatColumnShare(k.total / total)}`],
   ];
   if (isMeasured)
     columns.push(["calls", (k) => k.calls, (k) => format(k.calls, 9)], ["P50 µs", ...number((k) => k.p50_us)],
@@ -75,11 +78,22 @@ function addKernelTable(card, kernels) {
     columns.push(["GB/s", ...number((k) => (k.bytes / k.time) * 1e-3)], ["GFLOP/s", ...number((k) => (k.flops / k.time) * 1e-3)]);
   if (!isMeasured || kernels.some((k) => k.bound_us > 0))
     columns.push(isMeasured
-      ? ["of the best", (k) => (k.bound_us || 0) / k.time, (k) => (k.bound_us > 0 ? formatShare(k.bound_us / k.time) : "–")]
+      ? ["of the best", (k) => (k.bound_us || 0) / k.time, (k) => (k.bound_us > 0 ? formatColumnShare(k.bound_us / k.time) : "–")]
       : ["operations/byte", ...number((k) => k.flops / Math.max(k.bytes, 1))]);
   addTable(card, columns, kernels, {
     sortBy: 2, most: 25, caption: (count) => `${format(count, 9)} kernels and library calls`,
   });
+}
+
+/** The facts of a remark; of long ones, such as lists of names, the beginning, and the rest when it is asked for. */
+function showFacts(remark) {
+  const text = [remark.reason, remark.facts].filter(Boolean).join("; ");
+  const most = 160;
+  if (text.length <= most + 40) return esc(text);
+  const cut = text.lastIndexOf(" ", most);
+  const end = cut > most / 2 ? cut : most;
+  return `${esc(text.slice(0, end))} <details class="rest"><summary>${format(text.length - end, 9)} more characters</summary>${
+    esc(text.slice(end))}</details>`;
 }
 
 function addRemarks() {
@@ -100,7 +114,7 @@ function addRemarks() {
   const columns = [
     ["kind", (r) => r.kind], ["pass", (r) => r.Pass || ""], ["decision", (r) => r.Name || ""],
     ["in", (r) => r.Function || "", (r) => esc(shorten(r.Function || "", 40))],
-    ["facts", (r) => r.facts, (r) => esc((r.reason ? r.reason + "; " : "") + r.facts)],
+    ["facts", (r) => r.facts, showFacts],
   ];
   if (report.runs.filter((run) => run.remarks).length > 1) columns.unshift(["run", (r) => r.run]);
   const update = addTable(card, columns, remarks, {

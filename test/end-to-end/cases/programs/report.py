@@ -170,6 +170,58 @@ def keep(browser, ingot, name):
     shutil.copy(path, SHOTS)
 
 
+def boxes(browser, selector):
+    """The rectangles of elements: left, top, right, bottom."""
+    return browser.evaluate(
+        f"[...document.querySelectorAll('{selector}')].map((e) => e.getBoundingClientRect())"
+        ".filter((r) => r.width).map((r) => [r.left, r.top, r.right, r.bottom])"
+    )
+
+
+def corners(browser, selector):
+    """The corners of texts, which may be turned."""
+    return browser.evaluate(
+        f"[...document.querySelectorAll('{selector}')].map((e) => {{ const b = e.getBBox(), m = e.getScreenCTM();"
+        " return [[0, 0], [1, 0], [1, 1], [0, 1]].map(([i, k]) => new DOMPoint(b.x + i * b.width, b.y + k * b.height)"
+        ".matrixTransform(m)).map((p) => [p.x, p.y]) })"
+    )
+
+
+def are_apart(one, other):
+    """Whether a line along a side of one of two rectangles separates them; a pixel of overlap is none."""
+    for box in (one, other):
+        for (x, y), (u, v) in zip(box, box[1:] + box[:1]):
+            length = np.hypot(u - x, v - y)
+            along = [[(p * (v - y) - q * (u - x)) / length for p, q in each] for each in (one, other)]
+            if max(along[0]) <= min(along[1]) + 1 or max(along[1]) <= min(along[0]) + 1:
+                return True
+    return False
+
+
+def check_layout(browser, name):
+    """Texts keep clear of each other, headers stand over their columns, and charts fill their cards."""
+    for card in range(2):
+        labels = corners(browser, f"#kernels .roofline:nth-of-type({2 * card + 1}) text.label")
+        check(len(labels) == 5, f"{name}: roofs of {len(labels)} kinds: cache, memory, convolution, matmul, the rest")
+        for i, a in enumerate(labels):
+            for b in labels[:i]:
+                check(are_apart(a, b), f"{name}: names of roofs over each other: {a} {b}")
+    for head, cell in zip(boxes(browser, "#steps thead th"), boxes(browser, "#steps tbody tr:first-child > *")):
+        check(abs(head[2] - cell[2]) < 1, f"{name}: a header ends at {head[2]}, its column at {cell[2]}")
+    texts = browser.evaluate("[...document.querySelectorAll('#steps tbody td:nth-child(2)')].map((e) => e.textContent)")
+    check(len({len(text.partition(".")[2]) for text in texts}) == 1, f"{name}: decimals of {texts}")
+    cards, charts = boxes(browser, "#curves > .grid .card"), boxes(browser, "#curves > .grid .card .holder > svg")
+    check(len(cards) == len(charts) > 8, f"{name}: {len(cards)} cards, {len(charts)} charts")
+    for card, chart in zip(cards, charts):
+        check(card[3] - chart[3] < 20, f"{name}: {card[3] - chart[3]} pixels below a chart are empty")
+    axes = browser.evaluate("[...document.querySelectorAll('#curves > .grid text.name')].map((e) => e.textContent)")
+    check(axes == ["steps"] * len(charts), f"{name}: names of axes {axes}")
+    summary = browser.evaluate("document.querySelector('#runs').textContent")
+    check("nothing to gain" not in summary, f"{name}: {summary}")
+    longest = browser.evaluate("Math.max(...[...document.querySelectorAll('#remarks tr')].map((e) => e.clientHeight))")
+    check(longest < 260, f"{name}: a remark of {longest} pixels")
+
+
 @case("report-in-browser")
 def in_browser(ingot):
     """A browser without network draws every part, in both colors and at two widths, and keys reach all of it."""
@@ -189,13 +241,14 @@ def in_browser(ingot):
         check(browser.evaluate("document.querySelectorAll('.edge').length") > 4, "edges")
         for width, height, dark, name in (
             (1280, 900, False, "report-light.png"), (1280, 900, True, "report-dark.png"),
-            (390, 800, False, "report-narrow.png"),
+            (820, 900, False, "report-middle.png"), (390, 800, False, "report-narrow.png"),
         ):  # fmt: skip
             browser.resize(width, height)
             browser.set_media(dark)
             browser.wait(f"innerWidth === {width}")
             over = browser.evaluate("document.documentElement.scrollWidth - innerWidth")
             check(over <= 0, f"{name}: {over} pixels wider than the window")
+            check_layout(browser, name)
             keep(browser, ingot, name)
         browser.resize(1280, 900)
         browser.set_media(False)
