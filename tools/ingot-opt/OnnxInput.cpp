@@ -34,7 +34,8 @@ struct Options {
                                     llvm::cl::desc("parameters that are not")};
   llvm::cl::opt<bool> untie{
       "untie", llvm::cl::cat(category),
-      llvm::cl::desc("split parameters that the exporter merged")};
+      llvm::cl::desc("split parameters that the exporter merged, and "
+                     "leave copies of weights apart")};
   llvm::cl::opt<std::string> loops{
       "loops", llvm::cl::cat(category), llvm::cl::value_desc("FORM"),
       llvm::cl::init("auto"),

@@ -203,7 +203,7 @@ static void addModelOptions(CLI::App &app, CompilerOptions &options,
       ->group(group);
   app.add_flag("--untie", options.import.untie,
                "split parameters that PyTorch's exporter merged because they "
-               "started equal")
+               "started equal, and train its copies of weights apart")
       ->disable_flag_override()
       ->group(group);
   app.add_option("--loops", options.import.loops,

@@ -3,11 +3,12 @@
 #include "frontends/onnx/import/Import.h"
 #include "dialects/ingot/ir/Diagnostics.h"
 #include "frontends/onnx/export/Export.h"
-#include "frontends/onnx/import/Copies.h"
 #include "frontends/onnx/import/Graph.h"
 #include "frontends/onnx/import/Parameters.h"
 #include "frontends/onnx/model/ModelFile.h"
 #include "frontends/onnx/training/ImportArtifacts.h"
+#include "frontends/onnx/weights/ConstantNodes.h"
+#include "frontends/onnx/weights/Copies.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/Support/Path.h"
 
@@ -51,7 +52,8 @@ static FailureOr<ImportedModel> importVariant(StringRef path,
   Location file = FileLineColLoc::get(&context, path, 0, 0);
   onnx::ModelProto model;
   ImportedModel result;
-  if (failed(readModel(path, file, model, result.externalFiles)))
+  if (failed(readModel(path, file, model, result.externalFiles)) ||
+      failed(makeDense(file, model)))
     return failure();
   if (!options.checkpoint.empty() || accumulatesGradients(model) ||
       model.training_info_size() > 0) {
@@ -68,11 +70,14 @@ static FailureOr<ImportedModel> importVariant(StringRef path,
                            "the model is not a training model of ONNX Runtime",
                            "leave the option out, or name training_model.onnx "
                            "and its checkpoint");
-  if (failed(storeRaw(file, model)))
+  if (failed(liftConstants(file, model, options)) ||
+      failed(storeRaw(file, model)))
     return failure();
   separateCopies(file, model);
   if (options.untie)
     splitMerged(file, model);
+  else
+    tieCopies(file, model);
   std::string serialized = serializeForExport(model);
   if (failed(prepareModel(file, model)))
     return failure();

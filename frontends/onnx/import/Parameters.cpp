@@ -5,6 +5,7 @@
 #include "dialects/ingot/support/NamePattern.h"
 #include "frontends/onnx/import/Node.h"
 #include "frontends/onnx/model/Tensors.h"
+#include "frontends/onnx/weights/InputRoles.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include <cmath>
@@ -69,15 +70,6 @@ static bool isFloat(const onnx::TensorProto &tensor) {
   }
 }
 
-/// Inputs that are settings of an operator rather than operands: bounds,
-/// exponents, ratios.
-static bool isSetting(StringRef op, int input) {
-  return (op == "Clip" && input > 0) || (op == "Pow" && input == 1) ||
-         (op == "Pad" && input > 0) || (op == "Dropout" && input > 0) ||
-         (op == "OneHot" && input == 2) ||
-         ((op == "Resize" || op == "Upsample") && input > 0) || op == "Range";
-}
-
 /// Returns whether the tensor is a scalar that is infinite or NaN, which is
 /// never trained: a mask value, for example.
 static bool isNoNumber(const onnx::TensorProto &tensor) {
@@ -96,10 +88,11 @@ static bool isNoNumber(const onnx::TensorProto &tensor) {
 /// generate (`onnx::Mul_12`, `/attn/Constant_output_0`).
 static llvm::StringSet<> findConstants(const onnx::GraphProto &graph) {
   llvm::StringSet<> constants;
-  for (const onnx::NodeProto &node : graph.node())
+  walkNodes(graph, [&](const onnx::NodeProto &node) {
     for (int i = 0; i < node.input_size(); ++i)
-      if (isSetting(node.op_type(), i))
+      if (isSetting(node, i))
         constants.insert(node.input(i));
+  });
   for (const onnx::TensorProto &tensor : graph.initializer()) {
     StringRef name = tensor.name();
     if (isNoNumber(tensor) || (tensor.dims_size() == 0 &&
@@ -134,13 +127,11 @@ FailureOr<llvm::StringMap<Role>> onnx_import::classifyInitializers(
     return emitUserError(context, freeze.takeError());
 
   llvm::StringSet<> running;
-  for (const onnx::NodeProto &node : graph.node())
-    if ((node.op_type() == "BatchNormalization" &&
-         canonicalDomain(node.domain()).empty()) ||
-        node.op_type() == "BatchNormInternal")
-      for (int i : {3, 4})
-        if (i < node.input_size())
-          running.insert(node.input(i));
+  walkNodes(graph, [&](const onnx::NodeProto &node) {
+    for (int i = 0; i < node.input_size(); ++i)
+      if (isStatistic(node, i))
+        running.insert(node.input(i));
+  });
 
   llvm::StringSet<> constants = findConstants(graph);
   // Smaller tensors are constants of the computation, unless they are trained.

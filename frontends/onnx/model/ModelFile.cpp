@@ -303,9 +303,6 @@ static LogicalResult checkVersions(Location file,
         "uses operator set " + Twine(opset) + "; the oldest supported one is " +
             Twine(kOldestOpset),
         "convert the model with onnx.version_converter.convert_version");
-  if (model.graph().sparse_initializer_size())
-    return emitUserError(file, "holds sparse initializers",
-                         "convert them to dense tensors");
   return success();
 }
 
@@ -447,17 +444,39 @@ static LogicalResult inlineSchemaFunctions(Location file,
   return reportMissing(file, findMissing(model, /*inlined=*/true));
 }
 
+/// Reports what the ONNX library says of the model.
+static LogicalResult reportInvalid(Location file, StringRef text) {
+  std::string line = text.rtrim().str();
+  for (size_t at; (at = line.find("\n")) != std::string::npos;)
+    line.replace(at, 1, " ");
+  return emitUserError(file, "is not a valid ONNX model: " + line,
+                       "export the model again");
+}
+
+LogicalResult onnx_import::inlineFunctions(Location file,
+                                           onnx::ModelProto &model) {
+  if (!model.functions_size())
+    return success();
+  if (failed(checkSize(file, model)) || failed(checkVersions(file, model)))
+    return failure();
+  try {
+    onnx::checker::check_function_call_cycles(model);
+    onnx::inliner::InlineLocalFunctions(model, /*convert_version=*/true);
+  } catch (const std::exception &error) {
+    return reportInvalid(file, error.what());
+  }
+  return success();
+}
+
 LogicalResult onnx_import::prepareModel(Location file,
                                         onnx::ModelProto &model) {
   if (failed(checkSize(file, model)) || failed(checkVersions(file, model)))
     return failure();
   registerRuntimeOperators();
   satisfyChecker(model);
+  if (failed(inlineFunctions(file, model)))
+    return failure();
   try {
-    if (model.functions_size()) {
-      onnx::checker::check_function_call_cycles(model);
-      onnx::inliner::InlineLocalFunctions(model, /*convert_version=*/true);
-    }
     MissingOperators missing = findMissing(model, /*inlined=*/false);
     if (!missing.empty())
       return reportMissing(file, missing);
@@ -466,11 +485,7 @@ LogicalResult onnx_import::prepareModel(Location file,
     onnx::checker::check_model(model);
     return inlineSchemaFunctions(file, model);
   } catch (const std::exception &error) {
-    std::string text = StringRef(error.what()).rtrim().str();
-    for (size_t at; (at = text.find("\n")) != std::string::npos;)
-      text.replace(at, 1, " ");
-    return emitUserError(file, "is not a valid ONNX model: " + text,
-                         "export the model again");
+    return reportInvalid(file, error.what());
   }
   return success();
 }

@@ -34,6 +34,10 @@ int opsetVersion(const onnx::ModelProto &model, llvm::StringRef domain);
 /// imported in their place.
 bool hasBody(const onnx::NodeProto &node);
 
+/// Inlines the functions that the model defines.
+llvm::LogicalResult inlineFunctions(mlir::Location file,
+                                    onnx::ModelProto &model);
+
 /// Checks versions and the model against the operators' schemas, inlines the
 /// model's functions, and names all operators that are not supported in one
 /// error.

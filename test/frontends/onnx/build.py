@@ -18,7 +18,9 @@ that follow it, up to the next or an `END`; leading `#` are dropped:
     # EXTERNAL w location=w.bin offset=0 length=24
     # END
 
-Values of INIT are drawn from the seed where they are not given. Nodes are named
+Values of INIT are drawn from the seed where they are not given, or are those of
+another tensor: permuted=NAME:1,0 (of another shape, too, and rounded). CONST
+is an INIT that becomes a Constant node at the beginning. Nodes are named
 after their operator and position: Gemm_0.
 """
 
@@ -48,7 +50,7 @@ def add_metadata(proto, text):
     proto.metadata_props.add(key=key, value=value.encode().decode("unicode_escape"))
 
 
-def initializer(words):
+def initializer(words, graph):
     name, kind = words[0], words[1]
     dtype, dims = re.fullmatch(r"(\w+)\[([\d,]*)\]", kind).groups()
     shape = [int(d) for d in dims.split(",") if d]
@@ -56,6 +58,10 @@ def initializer(words):
     if rest and rest[0] == "=":
         values = np.array([float(v) for v in rest[1:]])
         array = np.full(shape, values[0]) if values.size == 1 else values.reshape(shape)
+    elif rest and rest[0].startswith("permuted="):
+        other, order = rest[0].split("=")[1].rsplit(":", 1)
+        source = numpy_helper.to_array(next(t for t in graph.initializer if t.name == other))
+        array = source.transpose([int(d) for d in order.split(",")]).reshape(shape)
     else:
         seed = int(rest[0].split("=")[1]) if rest else 0
         array = np.random.default_rng(seed).standard_normal(shape)
@@ -67,7 +73,10 @@ def directive(model, line):
     words = shlex.split(line)
     graph = model.graph if model else None
     if words[:1] == ["INIT"]:
-        graph.initializer.append(initializer(words[1:]))
+        graph.initializer.append(initializer(words[1:], graph))
+    elif words[:1] == ["CONST"]:
+        value = initializer(words[1:], graph)
+        graph.node.insert(0, helper.make_node("Constant", [], [words[1]], name=words[1], value=value))
     elif words[:1] == ["NODE"] and words[2] == "NAME":
         graph.node[int(words[1])].name = words[3]
     elif words[:1] == ["NODE"]:
@@ -95,12 +104,12 @@ def directive(model, line):
 
 
 def build(lines, producer):
-    keywords = ("INIT", "NODE", "VALUE", "GRAPH", "EXTERNAL")
+    keywords = ("INIT", "CONST", "NODE", "VALUE", "GRAPH", "EXTERNAL")
     text = "\n".join(line for line in lines if not line.startswith(keywords))
     # ONNX's text form has plain identifiers only.
     plain = {}
     for line in lines:
-        if line.startswith("INIT ") and not line.split()[1].isidentifier():
+        if line.startswith(("INIT ", "CONST ")) and not line.split()[1].isidentifier():
             plain[f"plain_{len(plain)}_"] = line.split()[1]
     for short, name in plain.items():
         text = text.replace(name, short)

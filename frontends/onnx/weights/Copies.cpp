@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "frontends/onnx/import/Copies.h"
+#include "frontends/onnx/weights/Copies.h"
 #include "dialects/ingot/support/Remarks.h"
 #include "frontends/onnx/import/Node.h"
 #include "frontends/onnx/import/Parameters.h"
