@@ -40,6 +40,8 @@ void ingot::buildTargetPipeline(OpPassManager &manager,
 void ingot::buildTrainingPipeline(OpPassManager &manager,
                                   const PipelineOptions &options,
                                   const Target &target) {
+  // While ops are where the model has them.
+  manager.addPass(createCheckSamples());
   // Constants fold before differentiation, so that no gradient is built for
   // what the importer left of shape computations.
   manager.addNestedPass<func::FuncOp>(createSimplify());

@@ -11,6 +11,21 @@
 
 include "mlir/Pass/PassBase.td"
 
+def CheckSamples : Pass<"ingot-check-samples", "::mlir::ModuleOp"> {
+  let summary = "warns where samples of a batch influence each other";
+  let description = [{
+    The first dimension of a model's inputs counts samples, which a trainer shuffles. Where it counts something else,
+    such as the time steps of a recurrent layer that takes them first, training would be wrong without a word. The
+    analysis SampleFlow follows the dimension through `@forward`; one warning names the first op that computes along it
+    (a recurrence, a window, attention), or says that the first output has lost it. Statistics of the batch, losses and
+    comparisons of samples with each other (contrastive losses) are no reason for a warning.
+
+    Before and after: `@forward` is unchanged.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
 def VerifyTrainingGraph : Pass<"ingot-verify-training-graph", "::mlir::ModuleOp"> {
   let summary = "checks that a module is a complete training graph";
   let description = [{
