@@ -52,6 +52,8 @@ static ordered_json formatSettings(const RunSettings &settings) {
                     {"value", best.value},
                     {"step", best.step},
                     {"since", best.since}};
+  if (settings.best.reference != settings.best.value)
+    json["best"]["reference"] = settings.best.reference;
   const RunSettings::Plateau &plateau = settings.plateau;
   if (!plateau.metric.empty()) {
     json["plateau"] = {{"metric", plateau.metric},
@@ -60,6 +62,8 @@ static ordered_json formatSettings(const RunSettings &settings) {
     if (plateau.best)
       json["plateau"]["best"] = *plateau.best;
   }
+  if (!settings.options.empty())
+    json["options"] = settings.options;
   return json;
 }
 
@@ -125,6 +129,12 @@ static std::optional<RunSettings> parseSettings(const nlohmann::json &json) {
     settings.batchTokens = json["batch_tokens"].get<int64_t>();
   readNumber("ema", settings.ema);
   readNumber("rate_scale", settings.rateScale);
+  if (json.contains("options") && json["options"].is_object())
+    for (const auto &[name, values] : json["options"].items())
+      if (values.is_array())
+        for (const auto &value : values)
+          if (value.is_string())
+            settings.options[name].push_back(value.get<std::string>());
   auto isBest = [](const nlohmann::json &best) {
     return best.is_object() && best.contains("metric") &&
            best["metric"].is_string() && best.contains("value") &&
@@ -136,7 +146,9 @@ static std::optional<RunSettings> parseSettings(const nlohmann::json &json) {
     const auto &best = json["best"];
     settings.best = {best["metric"].get<std::string>(),
                      best["value"].get<double>(), best["step"].get<int64_t>(),
-                     best["since"].get<int64_t>()};
+                     best["since"].get<int64_t>(), best["value"].get<double>()};
+    if (best.contains("reference") && best["reference"].is_number())
+      settings.best.reference = best["reference"].get<double>();
   }
   auto isPlateau = [](const nlohmann::json &plateau) {
     return plateau.is_object() && plateau.contains("metric") &&

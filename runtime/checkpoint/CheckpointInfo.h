@@ -53,9 +53,12 @@ struct RunSettings {
   struct Best {
     std::string metric;
     double value = 0;
+    /// The step of it; 0 before the first one.
     int64_t step = 0;
-    /// The evaluations since then.
+    /// The evaluations since the last one that was better by enough, and its
+    /// value.
     int64_t since = 0;
+    double reference = 0;
   } best;
   /// Where the learning rate follows evaluations; the metric is empty
   /// elsewhere.
@@ -68,6 +71,8 @@ struct RunSettings {
     /// What the rate is multiplied by.
     double factor = 1;
   } plateau;
+  /// Other options that shape the run, by their names without dashes.
+  std::map<std::string, std::vector<std::string>> options = {};
 };
 
 /// The position of a run, which together with the state determines the rest of

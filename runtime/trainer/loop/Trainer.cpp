@@ -31,7 +31,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <filesystem>
 #include <fmt/format.h>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -84,14 +86,10 @@ Trainer::Trainer(Session &session, const Options &options, Console &console,
   openData();
   openEvalData();
   planSteps();
-  if (options.earlyStop || !options.best.empty()) {
-    best.emplace(options.best.empty() ? "eval_loss" : options.best,
-                 listMetrics(manifest));
-    if (resumedSettings)
-      best->resume(resumedSettings->best);
-  }
+  if (this->options.seeksBest())
+    openBest();
   startPlateau();
-  if (resumedSettings)
+  if (resumedSettings && !this->options.evaluatesOnly())
     compareRuns(describeRun(), *resumedSettings, step, console);
   compareRanks();
   openLog(resumedStep);
@@ -121,21 +119,32 @@ Trainer::Trainer(Session &session, const Options &options, Console &console,
 }
 
 void Trainer::openLog(std::optional<int64_t> resumedStep) {
+  // An evaluation takes no step again.
+  if (resumedStep && options.evaluatesOnly())
+    resumedStep = std::numeric_limits<int64_t>::max() - 1;
   log = std::make_unique<MetricsLog>(options.log, resumedStep,
                                      options.logMostMb << 20);
   if (options.tensorboard.empty())
     return;
-  board = std::make_unique<TensorBoard>(options.tensorboard, step);
+  board = std::make_unique<TensorBoard>(options.tensorboard,
+                                        resumedStep.value_or(step));
   log->setFollower(board.get());
   if (options.histogramEvery)
     inspector = std::make_unique<ParameterInspector>(session, *board, console);
 }
 
 void Trainer::writeHeader() {
+  bool evaluatesOnly = options.evaluatesOnly();
   std::string header = ingot::runtime::describeRun(
-      manifest, session.getDevice().describe(), ranks.getSize(), totalSteps);
+      manifest, session.getDevice().describe(), ranks.getSize(),
+      !evaluatesOnly ? fmt::format("{} steps", totalSteps)
+      : step != 0    ? fmt::format("evaluates step {}", step)
+                     : "evaluates the first weights");
   console.line(header);
-  if (!options.log.empty())
+  // The options of the run that is evaluated stay beside its log.
+  bool isKept =
+      evaluatesOnly && std::filesystem::exists(options.getConfigurationPath());
+  if (!options.log.empty() && !isKept)
     outcome.attempt([&] {
       writeConfiguration(options.getConfigurationPath(), header, options);
     });
@@ -208,7 +217,9 @@ void Trainer::restore() {
   resumedSettings = info.settings;
   if (!resumedSettings)
     return;
-  inheritSettings(options, *resumedSettings, console);
+  inheritSettings(options, manifest, *resumedSettings, console);
+  if (saver)
+    saver->setKeep(options.keep);
   rateScale = resumedSettings->rateScale;
   if (average)
     average->setDecay(*options.ema);
@@ -234,6 +245,7 @@ RunSettings Trainer::describeRun() {
     settings.best = best->get();
   if (plateau)
     settings.plateau = plateau->getState();
+  settings.options = options.shaping;
   return settings;
 }
 
@@ -472,13 +484,15 @@ void Trainer::run() {
   for (size_t variant : variants)
     costs.push_back(getStepCost(manifest, variant, ranks.getSize()));
   startFeed();
-  if (saver && (options.saveEvery || !options.best.empty()))
+  if (saver && (options.saveEvery || best))
     saver->prepare(average ? &*average : nullptr);
   // A run that may go back needs something to go back to.
   bool goesBack = options.nan == NanPolicy::Rollback && totalSteps > step;
   if (goesBack && options.resume.empty())
     saveLast();
-  while (step < totalSteps && !stopped) {
+  // The run that is resumed may have come to its end.
+  bool isOver = resumedSettings && stopsEarly();
+  while (step < totalSteps && !stopped && !isOver) {
     try {
       trainStep();
       bool isEnd = takeTurns() || (diagnoser && diagnoser->isDone()) ||

@@ -23,6 +23,7 @@
 #include "runtime/trainer/run/BestEvaluation.h"
 #include "runtime/trainer/run/Saver.h"
 #include "runtime/trainer/schedule/Plateau.h"
+#include "runtime/trainer/weights/BestWeights.h"
 #include "runtime/trainer/weights/WeightAverage.h"
 
 #include <deque>
@@ -103,6 +104,13 @@ private:
   void checkWeights();
   /// Writes the model and its predictions.
   void writeResults();
+  /// Sets the weights to those that results are made of, and says which.
+  void chooseWeights();
+  /// Follows the best evaluation from now on, or from where the run that is
+  /// resumed was.
+  void openBest();
+  /// Returns the best checkpoint of the folders of the run.
+  std::string findBestCheckpoint() const;
   CheckpointInfo describeCheckpoint();
   /// Throws if another rank has other options or data: it would wait for ever,
   /// or train another model.
@@ -167,13 +175,16 @@ private:
   int64_t skippedBefore = 0;
   std::optional<int64_t> evaluatedStep;
   bool evaluates = false, stopped = false, isEvaluationCut = false,
-       hasLogGap = false;
+       /// Whether the last evaluation was the best so far.
+      isBestNow = false, hasLogGap = false;
   /// The settings of the run that is resumed.
   std::optional<RunSettings> resumedSettings;
   Outcome outcome;
   std::optional<Saver> saver;
   std::optional<WeightAverage> average;
   std::optional<BestEvaluation> best;
+  /// Its weights; nothing unless something is made of them.
+  std::optional<BestWeights> bestWeights;
   /// What going back has made of the learning rate.
   double rateScale = 1;
   /// The step to which the run went back last, and how often in a row.

@@ -88,6 +88,11 @@ void ingot::runtime::addRunOptions(CLI::App &app, Options &options,
       ->check(atLeast(0))
       ->excludes(epochs)
       ->group(kRun);
+  app.add_flag("--evaluate", options.evaluate,
+               "Evaluate, and take no step: the weights of --resume or --init, "
+               "or those of the model")
+      ->disable_flag_override()
+      ->group(kRun);
   app.add_option("--seed", options.seed,
                  "Seed of shuffling, dropout and initial values [0; that of "
                  "the checkpoint after --resume]")
@@ -101,11 +106,20 @@ void ingot::runtime::addRunOptions(CLI::App &app, Options &options,
       ->type_name("DECAY")
       ->check(isNumberFrom(0, 1))
       ->group(kRun);
-  app.add_option("--early-stop", options.earlyStop,
-                 "End the run after N evaluations in a row in which --best "
-                 "METRIC was no better")
-      ->type_name("N")
-      ->check(atLeast(1))
+  CLI::Option *earlyStop =
+      app.add_option("--early-stop", options.earlyStop,
+                     "End the run after N evaluations in a row in which --best "
+                     "METRIC was no better")
+          ->type_name("N")
+          ->check(atLeast(1))
+          ->group(kEnd);
+  app.add_option("--min-delta", options.minDelta,
+                 "How much better the metric has to be for --early-stop to "
+                 "begin to count anew")
+      ->type_name("X")
+      ->check(isNumberFrom(0, kInfinity))
+      ->needs(earlyStop)
+      ->default_str("0")
       ->group(kEnd);
   app.add_option("--nan", options.nanText,
                  "A step that is not finite ends the run (stop), changes "
@@ -241,11 +255,10 @@ void ingot::runtime::finishRunOptions(Options &options,
       std::find(kNanPolicies.begin(), kNanPolicies.end(), options.nanText);
   if (policy != kNanPolicies.end())
     options.nan = static_cast<NanPolicy>(policy - kNanPolicies.begin());
-  options.checkpoints = options.save;
   if (options.nan == NanPolicy::Skip && !canSkip(manifest))
     throw usageError("--nan", "this trainer cannot skip the update of a step",
                      "compile the model with ingotc --guard");
-  if (options.nan == NanPolicy::Rollback && options.save.empty())
+  if (options.nan == NanPolicy::Rollback && options.checkpoints.empty())
     throw usageError("--nan", "rollback needs checkpoints",
                      "give --save DIR, and --save-every N");
   if (options.evalData.empty())
@@ -253,4 +266,7 @@ void ingot::runtime::finishRunOptions(Options &options,
       if (options.isGiven(option))
         throw usageError(option, "needs --eval-data",
                          "give --eval-data FILE.npz");
+  if (options.evalData.empty() && options.exportWeights == "best")
+    throw usageError("--export-weights", "needs --eval-data",
+                     "give --eval-data FILE.npz");
 }

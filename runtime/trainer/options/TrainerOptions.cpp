@@ -35,6 +35,9 @@ public:
   std::vector<std::string> inputs, groups;
   std::string workers = "auto";
 
+  /// Makes recipes of what the command line says of inputs.
+  void finishInputs(Options &options, const Manifest &manifest);
+
 private:
   void addData(Options &options);
   void addFiles(Options &options);
@@ -168,6 +171,13 @@ void OptionTable::addFiles(Options &options) {
                  "Write the trained model as ONNX, or its weights alone if the "
                  "name ends in .safetensors")
       ->type_name("FILE")
+      ->group(group);
+  app.add_option("--export-weights", options.exportWeights,
+                 "Export and predict with the weights of the best evaluation "
+                 "or of the last step [best with --best or --early-stop, else "
+                 "last]")
+      ->type_name("best|last")
+      ->check(CLI::IsMember({"best", "last"}))
       ->group(group);
   app.add_option("--predict", options.predict,
                  "Write the model's outputs for --eval-data")
@@ -412,16 +422,18 @@ static Recipes parseRecipes(const std::vector<std::string> &words,
 }
 
 static void checkTogether(const Options &options) {
-  bool evaluatesOnly = options.steps.value_or(options.epochs.value_or(1)) == 0;
   if (!options.inspect.empty()) {
     if (options.inspect != "text" && options.inspect != "json")
       throw usageError("--inspect", "'" + options.inspect + "' is not a format",
                        "use --inspect or --inspect=json");
     return;
   }
-  if (options.data.empty() && !evaluatesOnly)
+  if (options.evaluate && options.evalData.empty())
+    throw usageError("--evaluate", "needs --eval-data",
+                     "give --eval-data FILE.npz");
+  if (options.data.empty() && !options.evaluatesOnly())
     throw usageError("--data", "no training data",
-                     "give --data FILE.npz, or --steps 0 to evaluate only");
+                     "give --data FILE.npz, or --evaluate to evaluate only");
   if (options.evalData.empty() && !options.predict.empty())
     throw usageError("--predict", "needs --eval-data",
                      "give --eval-data FILE.npz with the samples to predict");
@@ -452,6 +464,81 @@ static void limitToDiagnosis(Options &options) {
     options.save = options.checkpoints = options.save + ".diagnose";
 }
 
+/// Leaves of a run its evaluation: what is made of steps is not opened.
+static void limitToEvaluation(Options &options) {
+  options.steps = 0;
+  options.epochs.reset();
+  options.data.clear();
+  options.save.clear();
+  options.evalEvery.reset();
+  options.saveEvery.reset();
+  options.earlyStop.reset();
+  options.best.clear();
+  options.exportWeights.clear();
+  options.nanText.clear();
+  for (const char *option : {"--data", "--save", "--eval-every", "--early-stop",
+                             "--best", "--export-weights"})
+    options.given.erase(option);
+}
+
+static constexpr const char *kInherited[] = {"best",
+                                             "early-stop",
+                                             "eval-batches",
+                                             "eval-data",
+                                             "eval-every",
+                                             "export-weights",
+                                             "input",
+                                             "keep",
+                                             "min-delta",
+                                             "nan",
+                                             "nondeterministic",
+                                             "pack",
+                                             "save-every",
+                                             "token-offsets"};
+
+bool ingot::runtime::isInherited(const std::string &name) {
+  return std::find(std::begin(kInherited), std::end(kInherited), name) !=
+         std::end(kInherited);
+}
+
+void OptionTable::finishInputs(Options &options, const Manifest &manifest) {
+  options.recipes = parseRecipes(inputs, manifest);
+  if (const FunctionSpec *step = manifest.findFunction("train_step");
+      options.pack && step)
+    addPackedRecipes(step->inputs, options.recipes);
+}
+
+void ingot::runtime::setInherited(
+    Options &options, const Manifest &manifest,
+    const std::map<std::string, std::vector<std::string>> &words) {
+  // The table begins with the values of the manifest.
+  auto hyperparameters = options.hyperparameters;
+  OptionTable table(options, manifest);
+  options.hyperparameters = std::move(hyperparameters);
+  // What they need has been seen to.
+  for (const CLI::Option *option : table.app.get_options())
+    for (CLI::Option *other : option->get_needs())
+      table.app.get_option(option->get_name())->remove_needs(other);
+  std::vector<std::string> line;
+  for (const auto &[name, values] : words)
+    for (const std::string &value : values)
+      line.push_back(value == "true" ? "--" + name : "--" + name + "=" + value);
+  // CLI11 takes words from the end.
+  std::reverse(line.begin(), line.end());
+  try {
+    table.app.parse(std::move(line));
+  } catch (const CLI::ParseError &error) {
+    throw badInput("--resume",
+                   std::string("the checkpoint's run has other options than "
+                               "this trainer: ") +
+                       error.what(),
+                   "resume with the trainer that saved it, or give the option");
+  }
+  if (words.count("input") || words.count("pack"))
+    table.finishInputs(options, manifest);
+  finishRunOptions(options, manifest);
+}
+
 ParsedOptions ingot::runtime::parseOptions(int argc, const char *const *argv,
                                            const Manifest &manifest) {
   Options options;
@@ -474,10 +561,7 @@ ParsedOptions ingot::runtime::parseOptions(int argc, const char *const *argv,
       options.given.insert(option->get_name());
   if (options.isGiven("--config"))
     options.config = table.app.get_config_ptr()->as<std::string>();
-  options.recipes = parseRecipes(table.inputs, manifest);
-  if (const FunctionSpec *step = manifest.findFunction("train_step");
-      options.pack && step)
-    addPackedRecipes(step->inputs, options.recipes);
+  table.finishInputs(options, manifest);
   readGroups(options, table.groups, manifest);
   if (int64_t workers = 0; parseWhole(table.workers, workers))
     options.workers = workers;
@@ -487,6 +571,12 @@ ParsedOptions ingot::runtime::parseOptions(int argc, const char *const *argv,
   if (options.printConfig)
     return {std::nullopt, formatConfiguration(options.configuration)};
   checkTogether(options);
+  if (options.evaluate && options.inspect.empty())
+    limitToEvaluation(options);
+  options.checkpoints = options.save;
+  for (const auto &[name, values] : options.configuration)
+    if (isInherited(name) && options.isGiven("--" + name))
+      options.shaping[name] = values;
   finishRunOptions(options, manifest);
   if (!options.diagnose.empty())
     limitToDiagnosis(options);

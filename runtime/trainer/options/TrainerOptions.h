@@ -56,8 +56,15 @@ struct Options {
   double minLr = 0;
   /// The decay of the moving average of the weights.
   std::optional<double> ema;
-  /// The evaluations in a row without improvement that end the run.
+  /// The evaluations in a row without improvement that end the run, and by how
+  /// much a metric has to be better to count as improved.
   std::optional<int64_t> earlyStop;
+  double minDelta = 0;
+  /// The weights that are exported and predicted with: "best", "last", or empty
+  /// for the best where the run looks for it.
+  std::string exportWeights;
+  /// Whether the run evaluates and does nothing else.
+  bool evaluate = false;
   NanPolicy nan = NanPolicy::Stop;
   /// The checkpoints that are kept besides the best.
   int64_t keep = 2;
@@ -74,6 +81,8 @@ struct Options {
   bool printConfig = false;
   /// The values of all options by their names without dashes.
   std::map<std::string, std::vector<std::string>> configuration;
+  /// Of them, those that were given and that a resumed run inherits.
+  std::map<std::string, std::vector<std::string>> shaping;
   std::string config, log, save, resume, init, exportPath, predict, profile,
       tensorboard;
   /// Histograms are written in every such step; none without it.
@@ -109,6 +118,14 @@ struct Options {
   /// Whether the command line has the option.
   bool isGiven(const std::string &option) const {
     return given.count(option) != 0;
+  }
+  /// Whether no step is to be taken.
+  bool evaluatesOnly() const {
+    return evaluate || steps.value_or(epochs.value_or(1)) == 0;
+  }
+  /// Whether the run looks for its best evaluation.
+  bool seeksBest() const {
+    return earlyStop || !best.empty() || exportWeights == "best";
   }
   /// The file beside the log that says how the run was started; empty without a
   /// log.
@@ -147,6 +164,16 @@ struct ParsedOptions {
 /// Parses and checks the command line. Throws usageError.
 ParsedOptions parseOptions(int argc, const char *const *argv,
                            const Manifest &manifest);
+
+/// The options that shape a run, by their names without dashes, which a resumed
+/// run inherits as they were written. Others have fields of their own in
+/// RunSettings.
+bool isInherited(const std::string &name);
+
+/// Sets options as a command line of these words does, which is known to be
+/// right. Throws badInput if this trainer has no such option.
+void setInherited(Options &options, const Manifest &manifest,
+                  const std::map<std::string, std::vector<std::string>> &words);
 
 /// Throws usageError if the environment has more than one rank, which requires
 /// a trainer compiled with --data-parallel.

@@ -14,7 +14,9 @@ static constexpr const char *kErrors[] = {"eval_loss", "eval_mae", "eval_mse",
                                           "eval_perplexity"};
 
 BestEvaluation::BestEvaluation(const std::string &metric,
-                               const std::vector<std::string> &known) {
+                               const std::vector<std::string> &known,
+                               double least)
+    : least(least) {
   best.metric = metric.starts_with("eval_") ? metric : "eval_" + metric;
   if (std::find(known.begin(), known.end(), best.metric) == known.end()) {
     std::string names;
@@ -33,7 +35,11 @@ void BestEvaluation::resume(const RunSettings::Best &saved) {
   if (saved.metric != best.metric)
     return;
   best = saved;
-  isEmpty = false;
+  isEmpty = saved.step == 0;
+}
+
+bool BestEvaluation::isBetter(double value, double than, double by) const {
+  return isEmpty || (wantsLess ? value < than - by : value > than + by);
 }
 
 bool BestEvaluation::add(int64_t step, const MetricList &metrics) {
@@ -45,12 +51,16 @@ bool BestEvaluation::add(int64_t step, const MetricList &metrics) {
   };
   // Of outputs that are not numbers, other metrics say nothing.
   double value = std::isnan(find("eval_loss")) ? NAN : find(best.metric);
-  bool isBetter = wantsLess ? value < best.value : value > best.value;
-  if (value != value || !(isEmpty || isBetter)) {
-    ++best.since;
-    return false;
+  bool isBest = !std::isnan(value) && isBetter(value, best.value, 0);
+  ++best.since;
+  if (!std::isnan(value) && isBetter(value, best.reference, least)) {
+    best.since = 0;
+    best.reference = value;
   }
-  best = {best.metric, value, step, 0};
+  if (!isBest)
+    return false;
+  best.value = value;
+  best.step = step;
   isEmpty = false;
   return true;
 }

@@ -20,8 +20,9 @@ class BestEvaluation {
 public:
   /// Follows the metric of that name, with or without `eval_`. Throws
   /// usageError unless it is one of `known`.
+  /// `least` is by how much an evaluation has to be better to count as one.
   BestEvaluation(const std::string &metric,
-                 const std::vector<std::string> &known);
+                 const std::vector<std::string> &known, double least = 0);
 
   /// Continues where a checkpoint's run was, if it followed the same metric.
   void resume(const RunSettings::Best &saved);
@@ -35,7 +36,10 @@ public:
   const RunSettings::Best &get() const { return best; }
 
 private:
+  bool isBetter(double value, double than, double by) const;
+
   RunSettings::Best best;
+  double least;
   bool isEmpty = true, wantsLess;
 };
 

@@ -8,7 +8,12 @@
 #include "runtime/trainer/options/RunOptions.h"
 
 #include <fmt/format.h>
+#include <initializer_list>
+#include <map>
 #include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
 
 using namespace ingot::runtime;
 
@@ -17,9 +22,91 @@ static void inheritLength(Options &options, int64_t totalSteps) {
   options.configuration["steps"] = {std::to_string(totalSteps)};
 }
 
-void ingot::runtime::inheritSettings(Options &options, const RunSettings &saved,
-                                     Console &console) {
+using Words = std::map<std::string, std::vector<std::string>>;
+
+/// As on a command line.
+static std::string describe(const std::string &name,
+                            const std::vector<std::string> &values) {
+  std::string text;
+  for (const std::string &value : values)
+    text += fmt::format("{}--{}{}", text.empty() ? "" : " ", name,
+                        value == "true" ? "" : " " + value);
+  return text;
+}
+
+static std::string describe(const Words &words) {
+  std::string text;
+  for (const auto &[name, values] : words)
+    text += (text.empty() ? "" : " ") + describe(name, values);
+  return text;
+}
+
+/// Moves the words of these options to the result.
+static Words take(Words &words, std::initializer_list<const char *> names) {
+  Words taken;
+  for (const char *name : names)
+    if (auto node = words.extract(name))
+      taken.insert(std::move(node));
+  return taken;
+}
+
+/// Gives options their words in the checkpoint's run. Returns those that the
+/// command line says otherwise.
+static std::string inheritWords(Options &options, const Manifest &manifest,
+                                Words words, Console &console) {
   std::string changes;
+  auto say = [&](const std::string &text) {
+    if (!options.evaluatesOnly() && options.diagnose.empty() &&
+        !options.measureSeconds)
+      console.noteOnce(text);
+  };
+  for (const auto &[name, values] : options.shaping) {
+    auto old = words.extract(name);
+    // Files may have moved.
+    if (old && old.mapped() != values && name != "eval-data")
+      changes +=
+          fmt::format("{}{} (it had {})", changes.empty() ? "" : ", ",
+                      describe(name, values), describe(name, old.mapped()));
+  }
+  Words evaluation =
+      take(words, {"eval-data", "best", "early-stop", "eval-batches",
+                   "eval-every", "export-weights", "min-delta"});
+  if (options.evaluatesOnly()) {
+    // How much is evaluated is the same; what follows from it is of training.
+    if (auto batches = evaluation.extract("eval-batches"))
+      words.insert(std::move(batches));
+  } else if (!options.evalData.empty()) {
+    evaluation.erase("eval-data");
+    words.merge(evaluation);
+  } else if (!evaluation.empty()) {
+    say("the checkpoint's run had " + describe(evaluation) +
+        ": without --eval-data this one does not evaluate");
+  }
+  bool rollsBack = words.count("nan") && words["nan"].front() == "rollback";
+  if (options.checkpoints.empty()) {
+    Words saving = take(words, {"keep", "save-every"});
+    if (rollsBack)
+      saving.merge(take(words, {"nan"}));
+    if (!saving.empty())
+      say("the checkpoint's run had " + describe(saving) +
+          ": without --save this one saves nothing");
+  }
+  // It is known before the checkpoint is read.
+  if (Words early = take(words, {"nondeterministic"}); !early.empty())
+    say("the checkpoint's run had " + describe(early));
+  if (words.empty())
+    return changes;
+  setInherited(options, manifest, words);
+  for (const auto &[name, values] : words)
+    options.shaping[name] = options.configuration[name] = values;
+  say("resumes with " + describe(words) + " of the checkpoint's run");
+  return changes;
+}
+
+void ingot::runtime::inheritSettings(Options &options, const Manifest &manifest,
+                                     const RunSettings &saved,
+                                     Console &console) {
+  std::string changes = inheritWords(options, manifest, saved.options, console);
   auto inherit = [&](const std::string &option, auto &value, const auto &old,
                      auto describe) {
     if (value == old)
@@ -67,7 +154,7 @@ void ingot::runtime::inheritSettings(Options &options, const RunSettings &saved,
             });
   if (!options.epochs && !options.steps)
     inheritLength(options, saved.totalSteps);
-  if (!changes.empty())
+  if (!changes.empty() && !options.evaluatesOnly())
     console.noteOnce("resumes the checkpoint's run with " + changes);
 }
 

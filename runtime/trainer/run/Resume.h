@@ -16,9 +16,10 @@ namespace ingot::runtime {
 class Console;
 
 /// Gives options that the command line does not have the values of the
-/// checkpoint's run, and says in one note which ones differ.
-void inheritSettings(Options &options, const RunSettings &saved,
-                     Console &console);
+/// checkpoint's run, and says in one note which ones differ, and which ones are
+/// followed beyond those of the optimizer.
+void inheritSettings(Options &options, const Manifest &manifest,
+                     const RunSettings &saved, Console &console);
 
 /// Says what else differs: the samples of a step with another number of ranks,
 /// the length of a schedule, and a run that has nothing left to do.

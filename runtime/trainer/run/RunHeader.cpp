@@ -14,7 +14,8 @@ using namespace ingot::runtime;
 
 std::string ingot::runtime::describeRun(const Manifest &manifest,
                                         const std::string &device,
-                                        int64_t ranks, int64_t totalSteps) {
+                                        int64_t ranks,
+                                        const std::string &what) {
   char host[256] = "unknown host";
   (void)gethostname(host, sizeof(host) - 1);
   std::string accumulation =
@@ -22,10 +23,10 @@ std::string ingot::runtime::describeRun(const Manifest &manifest,
           ? fmt::format(" x {}", manifest.gradAccumulation)
           : "";
   return makePrintable(
-      fmt::format("{}: {}, {}, batch {}{}; {}; {} on {}, {} {}; {} steps",
+      fmt::format("{}: {}, {}, batch {}{}; {}; {} on {}, {} {}; {}",
                   manifest.model, manifest.optimizer, manifest.precision,
                   manifest.batch, accumulation, manifest.producer, device, host,
-                  ranks, ranks == 1 ? "rank" : "ranks", totalSteps));
+                  ranks, ranks == 1 ? "rank" : "ranks", what));
 }
 
 void ingot::runtime::writeConfiguration(const std::string &path,

@@ -16,10 +16,10 @@
 
 namespace ingot::runtime {
 
-/// Returns one line on the model, the release, the machine and the length of
-/// the run.
+/// Returns one line on the model, the release, the machine and what the run
+/// does, like its length.
 std::string describeRun(const Manifest &manifest, const std::string &device,
-                        int64_t ranks, int64_t totalSteps);
+                        int64_t ranks, const std::string &what);
 
 /// Returns what a step costs by the compiler's plan.
 StepCost getStepCost(const Manifest &manifest, size_t variant, int64_t ranks);

@@ -32,6 +32,9 @@ public:
   Saver(Session &session, Communicator &ranks, Outcome &outcome,
         Console &console, const std::string &folder, int64_t keep);
 
+  /// Sets how many of the newest checkpoints are kept from now on.
+  void setKeep(int64_t number) { keep = number; }
+
   /// Saves a step while training goes on. A step whose turn comes while an
   /// earlier one is still being written is left out, unless it is the best.
   /// `average` may be null. All ranks that have states of their own call it.

@@ -12,6 +12,7 @@
 #include "runtime/trainer/run/EvaluationMetrics.h"
 
 #include <cmath>
+#include <filesystem>
 #include <fmt/format.h>
 
 using namespace ingot::runtime;
@@ -28,6 +29,9 @@ std::optional<Evaluation> Trainer::evaluateWeights() {
   try {
     auto result =
         evaluate(session, evalData, variants, options, ranks, console);
+    isBestNow = result && best && best->add(step, result->metrics);
+    if (isBestNow && bestWeights)
+      bestWeights->keep(step);
     exchange();
     return result;
   } catch (const Error &) {
@@ -59,7 +63,7 @@ void Trainer::evaluateAndLog() {
   console.line(text);
   if (plateau)
     followPlateau(result->metrics);
-  if (best && best->add(step, result->metrics) && !options.best.empty())
+  if (isBestNow)
     save(/*isBest=*/true);
 }
 
@@ -95,9 +99,83 @@ bool Trainer::stopsEarly() {
   if (!options.earlyStop || best->get().since < *options.earlyStop)
     return false;
   const RunSettings::Best &found = best->get();
-  console.line(fmt::format("{} has been no better than {:.4f}, at step {}, in "
-                           "{} evaluations: stopping after step {}",
-                           found.metric, found.value, found.step, found.since,
-                           step));
+  console.line(fmt::format(
+      "{} has been no better than {:.4f}{}, at step {}, in {} evaluations: "
+      "stopping after step {}",
+      found.metric, found.value,
+      options.minDelta == 0 ? ""
+                            : fmt::format(" by more than {}", options.minDelta),
+      found.step, found.since, step));
   return true;
+}
+
+void Trainer::openBest() {
+  best.emplace(options.best.empty() ? "eval_loss" : options.best,
+               listMetrics(manifest), options.minDelta);
+  if (resumedSettings)
+    best->resume(resumedSettings->best);
+  bool isUsed = !options.exportPath.empty() || !options.predict.empty();
+  if (isUsed && options.exportWeights != "last")
+    bestWeights.emplace(session);
+}
+
+std::string Trainer::findBestCheckpoint() const {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  if (!options.checkpoints.empty() &&
+      fs::exists(options.checkpoints + "/best", error))
+    return options.checkpoints + "/best";
+  // What is resumed is a folder of checkpoints, or something in one.
+  fs::path folder = options.resume;
+  if (!fs::exists(folder / "latest", error))
+    folder = folder.has_filename() ? folder.parent_path()
+                                   : folder.parent_path().parent_path();
+  return (folder / "best").string();
+}
+
+void Trainer::chooseWeights() {
+  if (!bestWeights || best->get().step == 0) {
+    if (average)
+      average->exchange();
+    if (bestWeights)
+      console.line(
+          fmt::format("results are of step {}: there was no evaluation", step));
+    else if (best && best->get().step != 0 &&
+             !(options.exportPath.empty() && options.predict.empty()))
+      console.line(fmt::format("results are of step {}, the last: {} was best "
+                               "at step {}, {:.4f}",
+                               step, best->get().metric, best->get().step,
+                               best->get().value));
+    return;
+  }
+  const RunSettings::Best &found = best->get();
+  if (bestWeights->getStep() == found.step) {
+    bestWeights->restore();
+  } else {
+    // It was found before the run was resumed.
+    bool isThere = found.step == step;
+    if (!isThere)
+      outcome.attempt([&] {
+        session.fetchState();
+        std::string path = findBestCheckpoint();
+        CheckpointInfo info = readCheckpoint(path);
+        isThere = info.step == found.step;
+        session.storeState();
+        if (!isThere)
+          throw failure(path,
+                        fmt::format("is of step {}, but {} was best at step "
+                                    "{}: there are no results",
+                                    info.step, found.metric, found.step),
+                        "give --export-weights last");
+      });
+    if (!isThere) {
+      options.exportPath.clear();
+      options.predict.clear();
+      return;
+    }
+    if (average)
+      average->exchange();
+  }
+  console.line(fmt::format("results are of step {}, whose {} was best: {:.4f}",
+                           found.step, found.metric, found.value));
 }

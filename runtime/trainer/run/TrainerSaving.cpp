@@ -61,8 +61,7 @@ void Trainer::checkWeights() {
 }
 
 void Trainer::writeResults() {
-  if (average)
-    average->exchange();
+  chooseWeights();
   if (!options.exportPath.empty())
     outcome.attempt([&] {
       session.fetchState();
@@ -123,8 +122,7 @@ void Trainer::finishDiagnosis() {
 void Trainer::saveLast() {
   if (!saver)
     return;
-  bool isBest = best && !options.best.empty() && best->get().step == step &&
-                evaluatedStep == step && best->get().since == 0;
+  bool isBest = best && best->get().step == step && evaluatedStep == step;
   saver->saveLast(describeCheckpoint(), average ? &*average : nullptr, isBest);
 }
 

@@ -6,6 +6,7 @@
 #include "runtime/core/Error.h"
 #include "runtime/core/text/Text.h"
 #include "runtime/trainer/state/CompiledWeights.h"
+#include "runtime/trainer/state/LiveValues.h"
 
 #include <algorithm>
 #include <array>
@@ -17,7 +18,7 @@
 using namespace ingot::runtime;
 
 /// The elements that are looked at together.
-static constexpr int64_t kPiece = 4096;
+static constexpr int64_t kPiece = LiveValues::kPiece;
 
 /// Counts the floats whose bits of the exponent are all set. Their memory need
 /// not be aligned.
@@ -45,67 +46,6 @@ static int64_t countNotFinite(const char *data, DType dtype, int64_t count) {
   default:
     return 0;
   }
-}
-
-namespace {
-
-/// The values of a state, wherever they are.
-class Values {
-public:
-  Values(Session &session, const StateSpec &spec);
-
-  ElementRange getHeld() const { return held; }
-  /// Returns the values of a piece as `dtype`, valid until the next call.
-  const char *get(int64_t first, int64_t count, DType dtype);
-
-private:
-  const StateSpec &spec;
-  ElementRange held;
-  /// The first element that is held, or the two halves of all.
-  const char *data = nullptr, *lower = nullptr;
-  std::string upper;
-  std::array<float, kPiece> joined;
-  std::array<double, kPiece> converted;
-};
-
-} // namespace
-
-Values::Values(Session &session, const StateSpec &spec)
-    : spec(spec), held(session.getHeld(spec)) {
-  auto read = [&](const StateSpec &state) {
-    return session.read(
-        {state.dtype, state.offset, state.getElements(), /*inState=*/true});
-  };
-  if (spec.shard && session.getRanks() > 1) {
-    // Shards on a device are copied by fetchState() alone.
-    if (session.getRunsAhead() != 0)
-      held = {};
-    else
-      data = session.getPlace(spec) + held.begin * getSize(spec.dtype);
-  } else if (spec.halves.empty()) {
-    data = read(spec);
-  } else {
-    // The second call may reuse the memory of the first.
-    const Manifest &manifest = session.getManifest();
-    upper.assign(read(*manifest.findState(spec.halves[0])),
-                 spec.getElements() * getSize(DType::BF16));
-    lower = read(*manifest.findState(spec.halves[1]));
-  }
-}
-
-const char *Values::get(int64_t first, int64_t count, DType dtype) {
-  const char *from;
-  if (lower) {
-    joinHalves(upper.data() + first * getSize(DType::BF16),
-               lower + first * getSize(DType::I16), joined.data(), count);
-    from = reinterpret_cast<const char *>(joined.data());
-  } else {
-    from = data + (first - held.begin) * getSize(spec.dtype);
-  }
-  if (dtype == spec.dtype)
-    return from;
-  convert(from, spec.dtype, converted.data(), dtype, count);
-  return reinterpret_cast<const char *>(converted.data());
 }
 
 namespace {
@@ -187,7 +127,7 @@ ingot::runtime::findNotFinite(Session &session,
   for (const auto &[spec, dtype] : states) {
     if (!isFloat(spec->dtype) || !isFloat(dtype))
       continue;
-    Values values(session, *spec);
+    LiveValues values(session, *spec);
     auto [begin, end] = values.getHeld();
     int64_t bad = 0;
     for (int64_t i = begin; i < end; i += kPiece) {

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "runtime/trainer/state/LiveValues.h"
+
+using namespace ingot::runtime;
+
+LiveValues::LiveValues(Session &session, const StateSpec &spec)
+    : spec(spec), held(session.getHeld(spec)) {
+  auto read = [&](const StateSpec &state) {
+    return session.read(
+        {state.dtype, state.offset, state.getElements(), /*inState=*/true});
+  };
+  if (spec.shard && session.getRanks() > 1) {
+    // Shards on a device are copied by fetchState() alone.
+    if (session.getRunsAhead() != 0)
+      held = {};
+    else
+      data = session.getPlace(spec) + held.begin * getSize(spec.dtype);
+  } else if (spec.halves.empty()) {
+    data = read(spec);
+  } else {
+    // The second call may reuse the memory of the first.
+    const Manifest &manifest = session.getManifest();
+    upper.assign(read(*manifest.findState(spec.halves[0])),
+                 spec.getElements() * getSize(DType::BF16));
+    lower = read(*manifest.findState(spec.halves[1]));
+  }
+}
+
+const char *LiveValues::get(int64_t first, int64_t count, DType dtype) {
+  const char *from;
+  if (lower) {
+    joinHalves(upper.data() + first * getSize(DType::BF16),
+               lower + first * getSize(DType::I16), joined.data(), count);
+    from = reinterpret_cast<const char *>(joined.data());
+  } else {
+    from = data + (first - held.begin) * getSize(spec.dtype);
+  }
+  if (dtype == spec.dtype)
+    return from;
+  convert(from, spec.dtype, converted.data(), dtype, count);
+  return reinterpret_cast<const char *>(converted.data());
+}
