@@ -9,6 +9,7 @@
 
 #include "runtime/core/Console.h"
 #include "runtime/core/Error.h"
+#include "runtime/core/text/Quantities.h"
 #include "runtime/observe/Watch.h"
 
 #include <algorithm>
@@ -44,6 +45,9 @@ void Progress::add(StepMetrics metrics, bool endsEpoch, bool endsRun,
   metrics.elapsed = getMilliseconds(now - runStart) * 1e-3;
   stepStart = now;
   step = metrics.step;
+  ++stepsAdded;
+  ++epochTaken;
+  epochSamples += metrics.samples;
   statistics.add(metrics.stepMs, dataMs, metrics.cost);
   bool isLogged = step % settings.logEvery == 0 || endsEpoch || endsRun ||
                   !std::isfinite(metrics.loss);
@@ -58,7 +62,6 @@ void Progress::add(StepMetrics metrics, bool endsEpoch, bool endsRun,
     return;
   epochLoss += metrics.loss;
   ++epochSteps;
-  epochSamples += metrics.samples;
 }
 
 /// Throws badInput if the samples of the step explain that its loss is not
@@ -68,6 +71,13 @@ void Progress::checkData(int64_t number) const {
     throw badInput(fmt::format("step {}", number),
                    "the loss is not finite: " + *problem,
                    "correct the data, or leave these samples out");
+}
+
+std::string Progress::explain(const StepMetrics &metrics) const {
+  if (std::isfinite(metrics.loss))
+    return "";
+  std::optional<std::string> problem = findProblem(metrics.step);
+  return problem ? ": " + *problem : "";
 }
 
 void Progress::checkFinite(const StepMetrics &metrics) {
@@ -80,9 +90,14 @@ void Progress::checkFinite(const StepMetrics &metrics) {
     constexpr int64_t maxAtFloor = 10;
     ++skippedSteps;
     skippedAtFloor = *metrics.lossScale <= 1 ? skippedAtFloor + 1 : 0;
+    // No scale helps samples that are not finite.
+    if (!settings.skips && !std::isfinite(metrics.loss))
+      checkData(metrics.step);
     if (culprit)
       console.line(fmt::format("{}: skipped at loss scale {}: {}", where,
                                *metrics.lossScale, *culprit));
+    else if (std::string reason = explain(metrics); !reason.empty())
+      console.line(fmt::format("{}: skipped{}", where, reason));
     if (skippedAtFloor < maxAtFloor)
       return;
     checkData(metrics.step);
@@ -99,7 +114,8 @@ void Progress::checkFinite(const StepMetrics &metrics) {
     constexpr int64_t maxInARow = 100;
     ++skippedSteps;
     console.line(fmt::format("{}: skipped: its gradients are not finite{}",
-                             where, culprit ? ": " + *culprit : ""));
+                             where,
+                             culprit ? ": " + *culprit : explain(metrics)));
     if (++skippedInARow < maxInARow)
       return;
     checkData(metrics.step);
@@ -134,28 +150,56 @@ void Progress::resume() {
 std::string Progress::describe(int64_t epoch, int64_t totalSteps,
                                Clock::time_point now) const {
   double seconds = getMilliseconds(now - epochStart) * 1e-3;
-  auto steps = static_cast<double>(std::max<int64_t>(epochSteps, 1));
-  return fmt::format("epoch {}  step {}/{}  loss {:.4f}  {:.0f} samples/s",
-                     epoch, step, totalSteps, epochLoss / steps,
-                     static_cast<double>(epochSamples) /
-                         std::max(seconds, 1e-9));
+  std::string loss =
+      epochSteps == 0
+          ? "no finite loss"
+          : fmt::format("loss {:.4f}",
+                        epochLoss / static_cast<double>(epochSteps));
+  return fmt::format("epoch {}  step {}/{}  {}  {} samples/s", epoch, step,
+                     totalSteps, loss,
+                     describeRate(static_cast<double>(epochSamples) /
+                                  std::max(seconds, 1e-9)));
+}
+
+/// Describes the time left, if all steps take as long as those so far, with
+/// what comes between them; empty at the end.
+std::string Progress::describeLeft(int64_t totalSteps,
+                                   Clock::time_point now) const {
+  if (step >= totalSteps || stepsAdded == 0)
+    return "";
+  double each =
+      getMilliseconds(now - runStart) * 1e-3 / static_cast<double>(stepsAdded);
+  return "  " + describeSeconds(each * static_cast<double>(totalSteps - step)) +
+         " left";
 }
 
 void Progress::endEpoch(int64_t epoch, int64_t totalSteps) {
   Clock::time_point now = Clock::now();
-  console.line(
-      describe(epoch, totalSteps, now) +
-      fmt::format("  {:.1f} s", getMilliseconds(now - epochStart) * 1e-3));
+  // Epochs of a few steps have no line of their own where others were asked
+  // for.
+  bool isShort = !console.isInteractive() && epochTaken < settings.printEvery;
+  if (!isShort || step >= totalSteps || step % settings.printEvery == 0)
+    console.line(describe(epoch, totalSteps, now) + "  " +
+                 describeMeasured(getMilliseconds(now - epochStart) * 1e-3) +
+                 describeLeft(totalSteps, now));
   epochLoss = 0;
-  epochSteps = epochSamples = 0;
+  epochSteps = epochSamples = epochTaken = 0;
   epochStart = now;
 }
 
 void Progress::show(int64_t epoch, int64_t totalSteps) {
   constexpr auto interval = std::chrono::milliseconds(100);
   Clock::time_point now = Clock::now();
-  if (!console.isInteractive() || now - lastShown < interval)
+  auto describeNow = [&] {
+    return describe(epoch, totalSteps, now) + describeLeft(totalSteps, now);
+  };
+  if (!console.isInteractive()) {
+    if (settings.printEvery != 0 && step % settings.printEvery == 0)
+      console.line(describeNow());
+    return;
+  }
+  if (now - lastShown < interval)
     return;
   lastShown = now;
-  console.progress(describe(epoch, totalSteps, now));
+  console.progress(describeNow());
 }

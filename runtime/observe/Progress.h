@@ -36,6 +36,8 @@ public:
   struct Settings {
     /// The log has a line for every such step.
     int64_t logEvery = 1;
+    /// Where there is no terminal, every such step prints a line; 0 for none.
+    int64_t printEvery = 0;
     /// Whether a step that changed nothing because it was not finite is passed
     /// over, without loss scaling.
     bool skips = false;
@@ -72,7 +74,11 @@ private:
   using Clock = std::chrono::steady_clock;
 
   void checkFinite(const StepMetrics &metrics);
+  /// What the data of a step has that explains a loss that is not finite; empty
+  /// for nothing.
+  std::string explain(const StepMetrics &metrics) const;
   void checkData(int64_t number) const;
+  std::string describeLeft(int64_t totalSteps, Clock::time_point now) const;
   std::string describe(int64_t epoch, int64_t totalSteps,
                        Clock::time_point now) const;
 
@@ -87,8 +93,12 @@ private:
   /// and the time of the last progress line.
   Clock::time_point runStart, stepStart, epochStart, paused, lastShown;
   int64_t step = 0;
+  /// The steps that were added in this run.
+  int64_t stepsAdded = 0;
   double epochLoss = 0;
-  int64_t epochSteps = 0, epochSamples = 0;
+  /// The finite losses of the epoch, and the samples and number of all its
+  /// steps.
+  int64_t epochSteps = 0, epochSamples = 0, epochTaken = 0;
   int64_t skippedSteps = 0, skippedAtFloor = 0, skippedInARow = 0;
   bool lastSkipped = false;
 };

@@ -54,7 +54,8 @@ static StorageUse readStorageUse() {
 
 StepStatistics::StepStatistics(ReadCommunication readCommunication)
     : readCommunication(std::move(readCommunication)),
-      processorSeconds(readProcessorSeconds()), storage(readStorageUse()) {
+      processorSeconds(readProcessorSeconds()),
+      begin(std::chrono::steady_clock::now()), storage(readStorageUse()) {
   times.reserve(kWindow);
   if (this->readCommunication)
     communication = this->readCommunication();
@@ -93,18 +94,27 @@ StepSummary StepStatistics::take() {
   summary.rooflineShare = cost.boundMs / std::max(total, 1e-6);
   summary.tokensPerSecond = static_cast<double>(cost.tokens) / seconds;
   summary.gflops = cost.flops / seconds * 1e-9;
+  // What the process uses, it uses between steps, too.
+  auto end = std::chrono::steady_clock::now();
+  double wall =
+      std::max(std::chrono::duration<double>(end - begin).count(), 1e-9);
+  begin = end;
   double now = readProcessorSeconds();
-  summary.processors = (now - processorSeconds) / seconds;
+  summary.processors =
+      std::min((now - processorSeconds) / wall,
+               static_cast<double>(sysconf(_SC_NPROCESSORS_ONLN)));
   processorSeconds = now;
   summary.residentBytes = readResidentBytes();
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  summary.peakResidentBytes = usage.ru_maxrss * 1024;
+  // The system takes the peak from counters that it updates now and then.
+  summary.peakResidentBytes =
+      std::max<int64_t>(usage.ru_maxrss * 1024, summary.residentBytes);
   StorageUse used = readStorageUse();
   summary.readBytesPerSecond =
-      static_cast<double>(used.read - storage.read) / seconds;
+      static_cast<double>(used.read - storage.read) / wall;
   summary.writtenBytesPerSecond =
-      static_cast<double>(used.written - storage.written) / seconds;
+      static_cast<double>(used.written - storage.written) / wall;
   storage = used;
   if (readCommunication) {
     CommunicationUse sent = readCommunication();

@@ -9,6 +9,7 @@
 #ifndef INGOT_RUNTIME_OBSERVE_STEPSTATISTICS_H
 #define INGOT_RUNTIME_OBSERVE_STEPSTATISTICS_H
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -94,6 +95,9 @@ private:
   ReadCommunication readCommunication;
   std::vector<double> times;
   double totalMs = 0, dataMs = 0, processorSeconds = 0;
+  /// The beginning of the window, which has more than its steps: evaluations,
+  /// checkpoints.
+  std::chrono::steady_clock::time_point begin;
   StorageUse storage;
   CommunicationUse communication;
 };

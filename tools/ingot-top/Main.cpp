@@ -12,13 +12,15 @@
 #include "tools/support/CommandLine.h"
 
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
+#include <poll.h>
 #include <sys/ioctl.h>
-#include <time.h>
+#include <termios.h>
 #include <unistd.h>
 
 using namespace ingot;
@@ -61,6 +63,26 @@ private:
   }
 
   bool isTerminal, isOpen = false;
+};
+
+/// The keys that are pressed, without waiting for the end of a line. The
+/// terminal is as it was at the end.
+class Keys {
+public:
+  Keys();
+  Keys(const Keys &) = delete;
+  Keys &operator=(const Keys &) = delete;
+  ~Keys() {
+    if (isOpen)
+      (void)tcsetattr(STDIN_FILENO, TCSANOW, &before);
+  }
+
+  /// Waits; a signal ends the wait. Returns whether `q` was pressed.
+  bool wait(double seconds);
+
+private:
+  termios before{};
+  bool isOpen = false;
 };
 
 /// The runs that words of the command line name, also those that begin later.
@@ -148,18 +170,49 @@ std::vector<NamedRun> Runs::list() const {
   return named;
 }
 
-/// Waits; a signal ends the wait.
-static void wait(double seconds) {
-  timespec time{};
-  time.tv_sec = static_cast<time_t>(seconds);
-  time.tv_nsec =
-      static_cast<long>((seconds - static_cast<double>(time.tv_sec)) * 1e9);
-  (void)nanosleep(&time, nullptr);
+Keys::Keys() {
+  // A program in the background would be stopped for it.
+  if (tcgetpgrp(STDIN_FILENO) != getpgrp() ||
+      tcgetattr(STDIN_FILENO, &before) != 0)
+    return;
+  termios changed = before;
+  changed.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
+  changed.c_cc[VMIN] = 0;
+  changed.c_cc[VTIME] = 0;
+  isOpen = tcsetattr(STDIN_FILENO, TCSANOW, &changed) == 0;
+}
+
+bool Keys::wait(double seconds) {
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point end =
+      Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                         std::chrono::duration<double>(seconds));
+  while (true) {
+    auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+        end - Clock::now());
+    if (left.count() <= 0)
+      return false;
+    pollfd input{isOpen ? STDIN_FILENO : -1, POLLIN, 0};
+    int ready = poll(&input, 1, static_cast<int>(left.count()) + 1);
+    if (ready < 0)
+      return false;
+    if (ready == 0)
+      continue;
+    char keys[64];
+    ssize_t count = read(STDIN_FILENO, keys, sizeof(keys));
+    // A terminal that has gone has no more of them.
+    if (count <= 0)
+      isOpen = false;
+    for (ssize_t i = 0; i < count; ++i)
+      if (keys[i] == 'q' || keys[i] == 'Q')
+        return true;
+  }
 }
 
 static void run(int argc, char **argv) {
   CLI::App app("Shows the runs whose logs (TRAINER --log FILE.jsonl) are in a "
-               "folder, again every second on a terminal, else once.",
+               "folder, again every second on a terminal until q is pressed, "
+               "else once.",
                "ingot-top");
   app.set_version_flag("--version", "ingot-top " INGOT_VERSION);
   std::vector<std::string> words;
@@ -188,13 +241,12 @@ static void run(int argc, char **argv) {
   (void)sigaction(SIGWINCH, &action, nullptr);
   (void)std::signal(SIGPIPE, SIG_IGN);
   Screen screen;
+  Keys keys;
   if (!screen.isATerminal() && count == 0)
     count = 1;
   Runs runs(words);
   for (int64_t i = 0; !isStopped && (count == 0 || i < count); ++i) {
-    if (i)
-      wait(interval);
-    if (isStopped)
+    if ((i && keys.wait(interval)) || isStopped)
       break;
     runs.update();
     std::vector<NamedRun> named = runs.list();

@@ -2,6 +2,7 @@
 
 #include "tools/ingot-top/RunTable.h"
 
+#include "runtime/core/text/Quantities.h"
 #include "runtime/core/text/Text.h"
 
 #include <algorithm>
@@ -34,17 +35,6 @@ static std::string getField(const json &object, const char *name,
   if (found == object.end() || !found->is_number())
     return "";
   return fmt::format(fmt::runtime(format), found->get<double>() * scale);
-}
-
-static std::string describeSeconds(double seconds) {
-  if (!std::isfinite(seconds) || seconds < 0 || seconds > 1e9)
-    return "";
-  auto whole = static_cast<int64_t>(std::llround(seconds));
-  if (whole < 60)
-    return fmt::format("{} s", whole);
-  if (whole < 3600)
-    return fmt::format("{}:{:02} min", whole / 60, whole % 60);
-  return fmt::format("{}:{:02} h", whole / 3600, whole / 60 % 60);
 }
 
 /// The losses of the last steps as a row of bars.
@@ -99,7 +89,7 @@ static std::string describeState(const RunLog &run) {
   double pace = getPace(run), age = run.getAge();
   constexpr double patience = 10;
   if (age > std::max(patience, std::isfinite(pace) ? 20 * pace : 0))
-    return "silent " + describeSeconds(age);
+    return "silent " + runtime::describeSeconds(age);
   return "runs";
 }
 
@@ -129,7 +119,7 @@ static std::vector<std::string> describe(const std::string &name,
   if (run.getTotalSteps()) {
     step += "/" + std::to_string(*run.getTotalSteps());
     if (!recent.empty())
-      left = describeSeconds(
+      left = runtime::describeSeconds(
           getPace(run) * static_cast<double>(std::max<int64_t>(
                              0, *run.getTotalSteps() - recent.back().number)));
   }

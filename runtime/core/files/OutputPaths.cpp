@@ -142,6 +142,9 @@ void OutputPaths::prepare() const {
     if (!entry.isOutput || entry.kind == Kind::Cache)
       continue;
     if (entry.kind == Kind::File) {
+      if (fs::path folder = fs::path(followLinks(entry.path)).parent_path();
+          !folder.empty())
+        makeFolder(folder.string());
       AtomicFile probe(entry.path);
       continue;
     }

@@ -20,7 +20,8 @@ double ParameterHistograms::getUpdateRatio() const {
   return norm == 0 ? 0 : update.getNorm() / norm;
 }
 
-std::optional<Ailment> ParameterHistograms::diagnose(bool isMatrix) const {
+std::optional<Ailment> ParameterHistograms::diagnose(bool isMatrix,
+                                                     double rate) const {
   // Below this, f32 weights keep next to nothing of an update; updates of a
   // thousandth of the weight are usual.
   constexpr double tiny = 1e-7, large = 0.1;
@@ -35,8 +36,8 @@ std::optional<Ailment> ParameterHistograms::diagnose(bool isMatrix) const {
   double ratio = getUpdateRatio();
   if (isMatrix && ratio > large)
     return Ailment::LargeUpdate;
-  // A rate of zero is no ailment.
-  if (ratio > 0 && ratio < tiny)
+  // Neither is a rate of zero an ailment, nor a schedule's that has fallen.
+  if (ratio > 0 && ratio < tiny * std::min(rate, 1.0))
     return Ailment::TinyUpdate;
   return std::nullopt;
 }
@@ -134,7 +135,7 @@ void ParameterInspector::called(int32_t function, int64_t kernel) {
   }
 }
 
-void ParameterInspector::endStep(int64_t number) {
+void ParameterInspector::endStep(int64_t number, double rate) {
   Summary summary;
   std::map<Ailment, std::vector<std::string>> found;
   for (Parameter &parameter : parameters) {
@@ -161,7 +162,7 @@ void ParameterInspector::endStep(int64_t number) {
                                 std::max<int64_t>(gradient->getElements(), 1)));
     }
     bool isMatrix = parameter.spec->shape.size() > 1;
-    if (std::optional<Ailment> ailment = histograms.diagnose(isMatrix))
+    if (std::optional<Ailment> ailment = histograms.diagnose(isMatrix, rate))
       if (said.insert({*ailment, name}).second)
         found[*ailment].push_back(name);
   }

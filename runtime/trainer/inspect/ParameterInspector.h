@@ -49,7 +49,7 @@ struct ParameterHistograms {
   double getUpdateRatio() const;
   /// `isMatrix` is whether the parameter has several dimensions: vectors begin
   /// at zero or change quickly, and are not large for that.
-  std::optional<Ailment> diagnose(bool isMatrix) const;
+  std::optional<Ailment> diagnose(bool isMatrix, double rate = 1) const;
 };
 
 class ParameterInspector : public ingot_observer {
@@ -61,7 +61,8 @@ public:
   void startStep();
   void called(int32_t function, int64_t kernel) override;
   /// Writes what the step did, and says once what is wrong with a parameter.
-  void endStep(int64_t number);
+  /// `rate` is the learning rate as a part of the run's.
+  void endStep(int64_t number, double rate);
 
 private:
   struct Parameter {

@@ -338,8 +338,9 @@ void Trainer::trainStep() {
       step < manifest.uncompressedSteps ? "uncompressed_step" : "train_step",
       variant);
   std::map<std::string, double> values = options.hyperparameters;
+  double rate = 1;
   if (auto lr = values.find("lr"); lr != values.end())
-    lr->second *= getRateFactor() * rateScale;
+    lr->second *= rate = getRateFactor() * rateScale;
   if (watch)
     watch->startStep(/*lastWentWell=*/!progress->wasLastSkipped());
   if (profiler)
@@ -371,7 +372,7 @@ void Trainer::trainStep() {
                      group, feed->takeTimes()});
   finishSteps(stepsAhead);
   if (isInspected)
-    inspect([&] { inspector->endStep(step); });
+    inspect([&] { inspector->endStep(step, rate); });
   if (profiler)
     profiler->endStep(step);
   if (diagnoser)
@@ -458,6 +459,21 @@ bool Trainer::takeTurns() {
   return evaluatesNow && !stopped && stopsEarly();
 }
 
+void Trainer::reportSkipped(int64_t taken) {
+  int64_t skipped = progress->getSkippedSteps();
+  if (skipped == 0)
+    return;
+  console.line(fmt::format("{} of {} steps were skipped: their gradients "
+                           "overflowed",
+                           skipped, step));
+  if (skipped >= taken && !stopped)
+    throw failure(fmt::format("step {}", step),
+                  "no step has changed the model: the gradients of all were "
+                  "not finite",
+                  "take more steps, lower --lr, or check the data for NaN; "
+                  "--watch nan names the first op");
+}
+
 StepStatistics::ReadCommunication Trainer::makeCommunicationReader() {
   // A GPU waits for its collectives by itself.
   if (ranks.getSize() == 1 || manifest.targetKind != "cpu")
@@ -472,7 +488,9 @@ void Trainer::run() {
   watchSignals();
   progress.emplace(
       console, *log, watch.get(),
-      Progress::Settings{options.logEvery, options.nan == NanPolicy::Skip,
+      Progress::Settings{options.logEvery,
+                         options.isGiven("--log-every") ? options.logEvery : 0,
+                         options.nan == NanPolicy::Skip,
                          makeCommunicationReader()},
       [&](int64_t number) {
         Sampler::Batch batch = sampler->getBatch(number - 1);
@@ -486,6 +504,7 @@ void Trainer::run() {
   startFeed();
   if (saver && (options.saveEvery || best))
     saver->prepare(average ? &*average : nullptr);
+  const int64_t firstStep = step;
   // A run that may go back needs something to go back to.
   bool goesBack = options.nan == NanPolicy::Rollback && totalSteps > step;
   if (goesBack && options.resume.empty())
@@ -528,10 +547,7 @@ void Trainer::run() {
       outcome.endBySignal(getReceivedSignal());
     return;
   }
-  if (int64_t skipped = progress->getSkippedSteps())
-    console.line(fmt::format("{} of {} steps were skipped: their gradients "
-                             "overflowed",
-                             skipped, step));
+  reportSkipped(step - firstStep);
   if (options.watch == "stats")
     console.line(watch->makeTable());
   saveLast();

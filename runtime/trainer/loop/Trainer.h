@@ -89,6 +89,9 @@ private:
   /// Lets the learning rate follow an evaluation.
   void followPlateau(const MetricList &metrics);
   StepStatistics::ReadCommunication makeCommunicationReader();
+  /// Says how many of the steps that were taken made no update. Throws failure
+  /// if none did.
+  void reportSkipped(int64_t taken);
   bool shouldStop();
   void evaluateAndLog();
   /// Opens the log and what follows it, of a run that resumed after a step.

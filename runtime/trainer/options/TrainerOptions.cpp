@@ -222,7 +222,8 @@ void OptionTable::addObserving(Options &options) {
           ->type_name("FILE.jsonl")
           ->group(group);
   app.add_option("--log-every", options.logEvery,
-                 "Write a line for every N-th step only")
+                 "Write a line for every N-th step only; if it is given, such "
+                 "steps also print one where there is no terminal")
       ->type_name("N")
       ->check(atLeast(1))
       ->capture_default_str()

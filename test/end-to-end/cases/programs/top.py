@@ -7,6 +7,7 @@ import pty
 import select
 import signal
 import subprocess
+import termios
 import time
 
 from harness import DIGITS, QUIET, case, check
@@ -134,6 +135,33 @@ def terminal(ingot):
         plain = plain.replace("\033[?25h", "").replace("\033[?1049l", "").rstrip("\r")
         check(len(plain) <= 48, f"{len(plain)} characters: {plain!r}")
     check(b"50/60" in text, f"no step: {text}")
+
+
+@case("top-quits")
+def quits(ingot):
+    """The key q ends it at once, also Ctrl-C, and the terminal echoes keys again."""
+    folder = ingot.path("runs")
+    write(folder / "log.jsonl", 50, 60, samples_per_s=1.0, lr=0.5)
+    for key in (b"xq", b"\x03"):
+        tool, ours = pty.fork()
+        if tool == 0:
+            os.environ["TERM"] = "xterm"
+            os.execv(ingot.bin / "ingot-top", ["ingot-top", str(folder), "--interval", "3600"])
+        before, text, end = termios.tcgetattr(ours), b"", time.monotonic() + 60
+        while b"\033[H" not in text:
+            check(time.monotonic() < end, f"no table: {text}")
+            if select.select([ours], [], [], 1)[0]:
+                text += os.read(ours, 4096)
+        check(not termios.tcgetattr(ours)[3] & termios.ECHO, "keys are echoed into the table")
+        os.write(ours, key)
+        while b"\033[?1049l" not in text:
+            check(time.monotonic() < end, f"{key} does not end it")
+            if select.select([ours], [], [], 1)[0]:
+                text += os.read(ours, 4096)
+        status = os.waitpid(tool, 0)[1]
+        check(status == 0, f"{key}: status {status}")
+        check(termios.tcgetattr(ours) == before, "the terminal is another")
+        os.close(ours)
 
 
 @case("top-of-trainer")

@@ -150,10 +150,20 @@ TEST_F(OutputPathsTest, PreparingMakesFoldersAndLeavesFiles) {
   bad.addOutput("--save", input + "/below", OutputPaths::Kind::Folder);
   bad.check();
   EXPECT_INGOT_ERROR(ExitCode::Failed, "Not a directory", bad.prepare());
-  OutputPaths none;
-  none.addOutput("--export", folder / "none/file");
-  none.check();
-  EXPECT_INGOT_ERROR(ExitCode::Failed, "No such file", none.prepare());
+  // Files get their folders, also behind a link; what is in the way does not
+  // become one.
+  OutputPaths made;
+  made.addOutput("--export", folder / "c/d/file");
+  fs::create_symlink(folder / "e/file", folder / "link");
+  made.addOutput("--log", folder / "link");
+  made.check();
+  made.prepare();
+  EXPECT_TRUE(fs::is_directory(folder / "c/d"));
+  EXPECT_TRUE(fs::is_empty(folder / "e"));
+  OutputPaths below;
+  below.addOutput("--export", folder / "out/file");
+  below.check();
+  EXPECT_INGOT_ERROR(ExitCode::Failed, "Not a directory", below.prepare());
 }
 
 TEST_F(OutputPathsTest, FifosAreNoInput) {

@@ -107,19 +107,23 @@ TEST(Histogram, CountsWhatIsInEachBucket) {
 
 TEST(ParameterHistograms, AilmentsHaveNames) {
   auto make = [](std::vector<float> weight, std::vector<float> update,
-                 std::vector<float> gradient, bool isMatrix = true) {
+                 std::vector<float> gradient, bool isMatrix = true,
+                 double rate = 1) {
     ParameterHistograms histograms;
     histograms.weight.add(weight.data(), static_cast<int64_t>(weight.size()));
     histograms.update.add(update.data(), static_cast<int64_t>(update.size()));
     histograms.gradient.emplace().add(gradient.data(),
                                       static_cast<int64_t>(gradient.size()));
-    return histograms.diagnose(isMatrix);
+    return histograms.diagnose(isMatrix, rate);
   };
   EXPECT_EQ(make({1, 2}, {1e-3f, 1e-3f}, {1, 1}), std::nullopt);
   EXPECT_EQ(make({1, 2}, {0, 0}, {1, 1}), std::nullopt) << "a rate of zero";
   EXPECT_EQ(make({1, 2}, {1e-3f, 1e-3f}, {1, NAN}), Ailment::NotFinite);
   EXPECT_EQ(make({1, 2}, {1e-3f, 1e-3f}, {0, 0}), Ailment::NoGradient);
   EXPECT_EQ(make({1, 2}, {1e-9f, 0}, {1, 1}), Ailment::TinyUpdate);
+  // A schedule's rate has fallen to a millionth.
+  EXPECT_EQ(make({1, 2}, {1e-9f, 0}, {1, 1}, true, 1e-6), std::nullopt);
+  EXPECT_EQ(make({1, 2}, {1e-15f, 0}, {1, 1}, true, 1e-6), Ailment::TinyUpdate);
   EXPECT_EQ(make({1, 2}, {1, 1}, {1, 1}), Ailment::LargeUpdate);
   EXPECT_EQ(make({1, 2}, {1, 1}, {1, 1}, /*isMatrix=*/false), std::nullopt);
 }
