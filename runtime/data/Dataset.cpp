@@ -447,12 +447,23 @@ void Dataset::fillInput(const Shard &shard, int64_t within,
     workspace.cache = options.cache.get();
     column.recipe->apply(value, input, place, context, workspace,
                          shard.reader->describe(column.field, within));
+    if (workspace.hasTurned)
+      noteOrientation(input.name);
     return;
   }
   if (!column.isChecked)
     checkValue(value, input, shard.reader->describe(column.field, within));
   convert(value.bytes.data(), value.dtype, place, input.dtype,
           input.getElements() / input.shape[0]);
+}
+
+void Dataset::noteOrientation(const std::string &name) const {
+  if (hasNotedOrientation.exchange(true))
+    return;
+  std::lock_guard lock(badMutex);
+  notes.push_back("pictures have an EXIF orientation, which is not applied: "
+                  "they are taken as they are stored; --input " +
+                  name + "=decode,orient,... makes them upright");
 }
 
 void Dataset::leaveOut(int64_t sample, const Error &error) const {

@@ -180,6 +180,8 @@ private:
   /// Notes a sample of the files that could not be read, or all of its shard if
   /// the file is lost. Returns how many samples these are.
   int64_t leaveOutSample(int64_t sample, const Error &error) const;
+  /// Says once that pictures have an orientation that is not applied.
+  void noteOrientation(const std::string &name) const;
   /// Notes something bad. Throws it if there was too much of it.
   void leaveOut(int64_t sample, const Error &error) const;
 
@@ -199,6 +201,7 @@ private:
   mutable std::mutex badMutex;
   mutable std::set<int64_t> bad;
   mutable std::vector<std::string> notes;
+  mutable std::atomic<bool> hasNotedOrientation = false;
 };
 
 } // namespace ingot::runtime

@@ -3,156 +3,12 @@
 #include "runtime/data/pictures/Recipe.h"
 
 #include "runtime/core/Error.h"
-#include "runtime/core/Random.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 
 using namespace ingot::runtime;
-
-/// Distinguishes the streams of samples from other uses of the seed.
-static constexpr uint64_t kStreamBase = uint64_t(1) << 62;
-static constexpr int kSampleBits = 40;
-
-namespace {
-
-/// The random numbers of a sample.
-class Draws {
-public:
-  explicit Draws(const SampleContext &context)
-      : random(context.seed,
-               kStreamBase |
-                   (static_cast<uint64_t>(context.epoch) << kSampleBits &
-                    (kStreamBase - 1)) |
-                   static_cast<uint64_t>(context.sample)) {}
-
-  int64_t below(int64_t bound) {
-    return static_cast<int64_t>(random.below(static_cast<uint64_t>(bound)));
-  }
-  double uniform(double low, double high) {
-    return low + (high - low) *
-                     (static_cast<double>(random.next64() >> 11) * 0x1p-53);
-  }
-  bool flip() { return random.next() >> 31 != 0; }
-
-private:
-  Philox random;
-};
-
-} // namespace
-
-/// Cuts `count` of the elements from `at` on.
-static void cut(AxisMap &axis, int64_t at, int64_t count) {
-  axis.start += static_cast<double>(at) * axis.step;
-  axis.count = count;
-}
-
-static void resize(AxisMap &axis, int64_t count) {
-  axis.step *= static_cast<double>(axis.count) / static_cast<double>(count);
-  axis.count = count;
-}
-
-/// The part of a picture that `random-resized-crop` takes: of 8 to 100 % of the
-/// area, with sides from 3 : 4 to 4 : 3, as torchvision draws it.
-static Area drawArea(int64_t width, int64_t height, Draws &draws) {
-  constexpr int tries = 10;
-  double area = static_cast<double>(width) * static_cast<double>(height);
-  for (int i = 0; i < tries; ++i) {
-    double some = area * draws.uniform(0.08, 1);
-    double ratio =
-        std::exp(draws.uniform(std::log(3.0 / 4.0), std::log(4.0 / 3.0)));
-    int64_t w = std::lround(std::sqrt(some * ratio));
-    int64_t h = std::lround(std::sqrt(some / ratio));
-    if (w > 0 && h > 0 && w <= width && h <= height)
-      return {draws.below(width - w + 1), draws.below(height - h + 1), w, h};
-  }
-  int64_t side = std::min(width, height);
-  return {(width - side) / 2, (height - side) / 2, side, side};
-}
-
-Recipe::Geometry Recipe::plan(const PictureSize &size, size_t first, size_t end,
-                              const SampleContext &context,
-                              const std::string &where) const {
-  Geometry result;
-  AxisMap &x = result.x, &y = result.y;
-  x.count = size.width;
-  y.count = size.height;
-  Draws draws(context);
-  auto cutBoth = [&](int64_t left, int64_t top, int64_t width, int64_t height) {
-    // A flipped picture is cut from its other side.
-    cut(x, result.isFlipped ? x.count - left - width : left, width);
-    cut(y, top, height);
-  };
-  auto cutCenter = [&](int64_t width, int64_t height) {
-    cutBoth((x.count - width) / 2, (y.count - height) / 2, width, height);
-  };
-  auto resizeShorter = [&](int64_t shorter) {
-    int64_t least = std::min(x.count, y.count);
-    int64_t width = shorter * x.count / least,
-            height = shorter * y.count / least;
-    resize(x, std::max<int64_t>(width, 1));
-    resize(y, std::max<int64_t>(height, 1));
-  };
-  for (size_t i = first; i < end; ++i) {
-    const Step &step = steps[i];
-    bool isCrop = step.kind == Kind::Crop || step.kind == Kind::CenterCrop;
-    if (isCrop && (step.width > x.count || step.height > y.count))
-      throw badInput(where,
-                     "the picture has " + std::to_string(x.count) + " x " +
-                         std::to_string(y.count) + " pixels where " +
-                         std::to_string(step.width) + " x " +
-                         std::to_string(step.height) + " are cropped",
-                     "resize it before, as in --input " + name +
-                         "=decode,resize:" + std::to_string(step.height) +
-                         ",crop:" + std::to_string(step.height));
-    switch (step.kind) {
-    case Kind::Resize:
-      if (step.width == 0) {
-        resizeShorter(step.height);
-      } else {
-        resize(x, step.width);
-        resize(y, step.height);
-      }
-      break;
-    case Kind::Crop:
-      if (context.isTraining) {
-        int64_t top = draws.below(y.count - step.height + 1);
-        int64_t left = draws.below(x.count - step.width + 1);
-        cutBoth(left, top, step.width, step.height);
-        break;
-      }
-      [[fallthrough]];
-    case Kind::CenterCrop:
-      cutCenter(step.width, step.height);
-      break;
-    case Kind::ResizedCrop:
-      if (context.isTraining) {
-        Area area = drawArea(x.count, y.count, draws);
-        cutBoth(area.x, area.y, area.width, area.height);
-        resize(x, step.width);
-        resize(y, step.height);
-      } else {
-        // What such a model is evaluated on: 224 from 256.
-        resizeShorter(std::max(step.width, step.height) * 8 / 7);
-        cutCenter(std::min(step.width, x.count),
-                  std::min(step.height, y.count));
-        resize(x, step.width);
-        resize(y, step.height);
-      }
-      break;
-    case Kind::Pad:
-      cut(x, -step.width, x.count + 2 * step.width);
-      cut(y, -step.height, y.count + 2 * step.height);
-      break;
-    case Kind::Flip:
-      if (context.isTraining && draws.flip())
-        result.isFlipped = !result.isFlipped;
-      break;
-    }
-  }
-  return result;
-}
 
 PictureLayout ingot::runtime::getPictureLayout(const InputSpec &input) {
   std::vector<int64_t> shape(input.shape.begin() + 1, input.shape.end());
@@ -199,9 +55,22 @@ void Recipe::check(const InputSpec &input) const {
                          " values, the input " +
                          std::to_string(layout.channels) + " colors",
                      "give one value for each color, or one for all");
+  if (hasMask && layout.channels != 1)
+    throw usageError(where, "a mask has no colors, but the input has",
+                     "leave the step 'mask' out");
+  for (const Step &step : steps)
+    for (const std::vector<double> *color :
+         {&step.settings.fill, &step.settings.value})
+      if (color->size() > 1 &&
+          color->size() != static_cast<size_t>(layout.channels))
+        throw usageError(where,
+                         "a color has " + std::to_string(color->size()) +
+                             " values, the input " +
+                             std::to_string(layout.channels),
+                         "give one value for each color, or one for all");
   // The last step that fixes a size.
   for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
-    if (step->kind == Kind::Flip)
+    if (step->kind >= Kind::Flip)
       continue;
     if (step->kind == Kind::Pad || step->width == 0)
       return;
@@ -239,24 +108,54 @@ static bool readArray(const Value &value, int64_t channels, Picture &picture) {
   return true;
 }
 
-std::optional<size_t> Recipe::countFixed(bool isTraining) const {
-  size_t fixed = 0;
-  for (; fixed < steps.size(); ++fixed) {
-    Kind kind = steps[fixed].kind;
-    if (isTraining &&
-        (kind == Kind::Crop || kind == Kind::ResizedCrop || kind == Kind::Flip))
-      break;
+/// Throws badInput if a mask has values that the input cannot hold.
+static void checkMask(const Picture &mask, const InputSpec &input,
+                      const std::string &where) {
+  int64_t most = INT64_MAX;
+  if (input.dtype == DType::U8)
+    most = UINT8_MAX;
+  else if (input.dtype == DType::I8)
+    most = INT8_MAX;
+  else if (input.dtype == DType::I16)
+    most = INT16_MAX;
+  for (int64_t i = 0; i < mask.width * mask.height; ++i) {
+    const uint8_t *pixel = mask.pixels.data() + i * mask.step;
+    int64_t value =
+        mask.isDeep() ? *reinterpret_cast<const uint16_t *>(pixel) : *pixel;
+    if (value > most)
+      throw badInput(where,
+                     "the mask has the value " + std::to_string(value) +
+                         ", which the input's type cannot hold",
+                     "compile a model whose input has a wider type");
   }
-  // A picture that is resized twice is not one that is resized once.
-  for (size_t i = fixed; i < steps.size(); ++i)
-    if (steps[i].kind == Kind::Resize || steps[i].kind == Kind::ResizedCrop)
-      return std::nullopt;
-  return fixed;
+}
+
+bool Recipe::isMask(const InputSpec &input) const {
+  bool isLabel = getPictureLayout(input).channels == 1 &&
+                 !isFloat(input.dtype) && input.dtype != DType::U8;
+  return hasMask || isLabel;
+}
+
+PictureSize Recipe::readSize(const Value &value, Orientation &orientation,
+                             Workspace &workspace,
+                             const std::string &where) const {
+  PictureSize size = readPictureSize(value.bytes, where);
+  if (!isOriented) {
+    // Said once: further pictures need not be looked at.
+    if (!workspace.hasTurned)
+      workspace.hasTurned = !readOrientation(value.bytes).isUpright();
+    return size;
+  }
+  orientation = readOrientation(value.bytes);
+  if (orientation.isTransposed)
+    std::swap(size.width, size.height);
+  return size;
 }
 
 void Recipe::decode(const Value &value, const PixelFormat &format,
-                    const PictureSize &size, Geometry &geometry,
-                    Picture &decoded, const std::string &where) {
+                    const PictureSize &size, const Orientation &orientation,
+                    bool isMask, Geometry &geometry, Workspace &workspace,
+                    const std::string &where) {
   AxisMap &x = geometry.x, &y = geometry.y;
   // The pixels that the result depends on.
   auto getRange = [](const AxisMap &axis, int64_t pixels, int64_t &first,
@@ -273,24 +172,54 @@ void Recipe::decode(const Value &value, const PixelFormat &format,
   Area area;
   getRange(x, size.width, area.x, area.width);
   getRange(y, size.height, area.y, area.height);
+  // The same pixels where they are stored.
+  PictureSize stored = size;
+  if (orientation.isTransposed) {
+    area = {area.y, area.x, area.height, area.width};
+    stored = {size.height, size.width};
+  }
+  if (orientation.mirrorsColumns)
+    area.x = stored.width - area.x - area.width;
+  if (orientation.mirrorsRows)
+    area.y = stored.height - area.y - area.height;
   int64_t reduced = 1;
-  auto shrink = static_cast<int64_t>(std::min({x.step, y.step, 8.0}));
+  // Means of classes are no classes.
+  auto shrink =
+      isMask ? 1 : static_cast<int64_t>(std::min({x.step, y.step, 8.0}));
+  Picture &decoded = workspace.decoded;
   Area held =
       decodePicture(value.bytes, format, area, shrink, decoded, reduced, where);
-  for (auto [axis, first] : {std::pair(&x, held.x), std::pair(&y, held.y)}) {
-    axis->start =
-        axis->start / static_cast<double>(reduced) - static_cast<double>(first);
+  // Where what is held begins, in pixels of the whole picture: of mirrored
+  // ones, at its other side.
+  int64_t left = orientation.mirrorsColumns
+                     ? stored.width - (held.x + held.width) * reduced
+                     : held.x * reduced;
+  int64_t top = orientation.mirrorsRows
+                    ? stored.height - (held.y + held.height) * reduced
+                    : held.y * reduced;
+  if (orientation.isTransposed)
+    std::swap(left, top);
+  if (!orientation.isUpright()) {
+    turn(decoded, orientation, workspace.scratch);
+    std::swap(decoded, workspace.scratch);
+  }
+  for (auto [axis, first] : {std::pair(&x, left), std::pair(&y, top)}) {
+    axis->start = (axis->start - static_cast<double>(first)) /
+                  static_cast<double>(reduced);
     axis->step /= static_cast<double>(reduced);
   }
 }
 
 void Recipe::makeKept(const Value &value, const PixelFormat &format,
-                      size_t fixed, const SampleContext &context,
+                      bool isMask, size_t fixed, const SampleContext &context,
                       Workspace &workspace, const std::string &where) const {
   // The version of what is kept, and all that it depends on.
   std::string made = format.isGray ? "2 gray" : "2 color";
-  if (format.isDeep)
-    made += " deep";
+  for (auto [is, word] :
+       {std::pair(format.isDeep, " deep"), std::pair(format.isRaw, " raw"),
+        std::pair(isMask, " mask"), std::pair(isOriented, " upright")})
+    if (is)
+      made += word;
   for (size_t i = 0; i < fixed; ++i)
     made += " " + std::to_string(static_cast<int>(steps[i].kind)) + ":" +
             std::to_string(steps[i].height) + "x" +
@@ -299,10 +228,14 @@ void Recipe::makeKept(const Value &value, const PixelFormat &format,
   Picture &kept = workspace.kept;
   if (workspace.cache->find(key, kept))
     return;
-  PictureSize size = readPictureSize(value.bytes, where);
-  Geometry geometry = plan(size, 0, fixed, context, where);
-  decode(value, format, size, geometry, workspace.decoded, where);
-  resample(workspace.decoded, geometry.x, geometry.y, kept, workspace.resample);
+  Orientation orientation;
+  PictureSize size = readSize(value, orientation, workspace, where);
+  // Before the first random step there is one stage, without operations.
+  Plan first = plan(size, 0, fixed, context, where);
+  decode(value, format, size, orientation, isMask, first.stages[0].geometry,
+         workspace, where);
+  makePicture(first, workspace.decoded, isMask, workspace);
+  std::swap(workspace.made, kept);
   workspace.cache->add(key, kept);
 }
 
@@ -318,27 +251,28 @@ void Recipe::apply(const Value &value, const InputSpec &input, char *place,
     return;
   }
   PictureLayout layout = getPictureLayout(input);
-  Picture &decoded = workspace.decoded;
-  Geometry geometry;
   std::optional<size_t> fixed;
   if (workspace.cache && value.kind == Value::Kind::Bytes)
     fixed = countFixed(context.isTraining);
-  PixelFormat format;
-  format.isGray = layout.channels == 1;
-  format.isDeep = isFloat(input.dtype);
-  const Picture *from = &decoded;
+  PixelFormat format{layout.channels == 1, isFloat(input.dtype) || hasMask,
+                     hasMask};
+  bool isMask = this->isMask(input);
+  const Picture *from = &workspace.decoded;
+  Plan steps;
   if (fixed) {
-    makeKept(value, format, *fixed, context, workspace, where);
+    makeKept(value, format, isMask, *fixed, context, workspace, where);
     from = &workspace.kept;
-    geometry =
-        plan({from->width, from->height}, *fixed, steps.size(), context, where);
+    steps = plan({from->width, from->height}, *fixed, this->steps.size(),
+                 context, where);
   } else if (value.kind == Value::Kind::Bytes) {
-    PictureSize size = readPictureSize(value.bytes, where);
-    geometry = plan(size, 0, steps.size(), context, where);
-    decode(value, format, size, geometry, decoded, where);
-  } else if (readArray(value, layout.channels, decoded)) {
-    geometry =
-        plan({decoded.width, decoded.height}, 0, steps.size(), context, where);
+    Orientation orientation;
+    PictureSize size = readSize(value, orientation, workspace, where);
+    steps = plan(size, 0, this->steps.size(), context, where);
+    decode(value, format, size, orientation, isMask, steps.stages[0].geometry,
+           workspace, where);
+  } else if (readArray(value, layout.channels, workspace.decoded)) {
+    steps = plan({from->width, from->height}, 0, this->steps.size(), context,
+                 where);
   } else {
     throw badInput(where,
                    "a recipe takes a picture, or an array of u8 with its "
@@ -346,25 +280,33 @@ void Recipe::apply(const Value &value, const InputSpec &input, char *place,
                        value.describe(),
                    "leave --input " + name + " out");
   }
-  if (geometry.x.count != layout.width || geometry.y.count != layout.height)
+  const Geometry &last = steps.stages.back().geometry;
+  if (last.x.count != layout.width || last.y.count != layout.height)
     throw badInput(where,
-                   "the picture has " + std::to_string(geometry.y.count) +
-                       " x " + std::to_string(geometry.x.count) +
+                   "the picture has " + std::to_string(last.y.count) + " x " +
+                       std::to_string(last.x.count) +
                        " pixels in the end, the model's input " +
                        std::to_string(layout.height) + " x " +
                        std::to_string(layout.width),
                    "add resize:" + std::to_string(layout.height) + "x" +
                        std::to_string(layout.width) + " to --input " + name);
-  resample(*from, geometry.x, geometry.y, workspace.made, workspace.resample);
-  writePicture(workspace.made, geometry.isFlipped, input, place, workspace);
+  Flips flips = makePicture(steps, *from, isMask, workspace);
+  if (hasMask)
+    checkMask(workspace.made, input, where);
+  writePicture(workspace.made, flips, input, place, workspace);
+  if (steps.erased.empty() || isMask)
+    return;
+  Draws noise(context, Draws::Use::Noise);
+  for (const ErasedPart &part : steps.erased)
+    erase(part, input, place, noise);
 }
 
-void Recipe::writePicture(const Picture &picture, bool isFlipped,
+void Recipe::writePicture(const Picture &picture, const Flips &flips,
                           const InputSpec &input, char *place,
                           Workspace &workspace) const {
   PictureLayout layout = getPictureLayout(input);
   const PixelLoops &loops = getPixelLoops();
-  bool isScaled = isFloat(input.dtype);
+  bool isScaled = isFloat(input.dtype) && !hasMask;
   int64_t size = getSize(input.dtype), width = layout.width;
   std::vector<float> &row = workspace.row;
   row.resize(static_cast<size_t>(width));
@@ -379,8 +321,9 @@ void Recipe::writePicture(const Picture &picture, bool isFlipped,
     for (int64_t y = 0; y < layout.height; ++y) {
       // Deep samples are two bytes.
       int64_t bytes = picture.isDeep() ? 2 : 1, step = picture.step;
-      const uint8_t *pixel = picture.getRow(y) + c * bytes;
-      if (isFlipped) {
+      const uint8_t *pixel =
+          picture.getRow(flips.rows ? layout.height - 1 - y : y) + c * bytes;
+      if (flips.columns) {
         pixel += (width - 1) * step;
         step = -step;
       }
@@ -390,7 +333,7 @@ void Recipe::writePicture(const Picture &picture, bool isFlipped,
                                    : (y * width * layout.channels + c) * size);
       auto *values = isDirect ? reinterpret_cast<float *>(to) : row.data();
       if (picture.step == 4)
-        loops.convertColor(pixel - c, static_cast<int>(c), isFlipped, scale,
+        loops.convertColor(pixel - c, static_cast<int>(c), flips.columns, scale,
                            shift, values, width);
       else if (picture.isDeep())
         for (int64_t x = 0; x < width; ++x)
@@ -409,6 +352,41 @@ void Recipe::writePicture(const Picture &picture, bool isFlipped,
         for (int64_t x = 0; x < width; ++x)
           convert(&row[static_cast<size_t>(x)], DType::F32,
                   to + x * layout.channels * size, input.dtype, 1);
+    }
+  }
+}
+
+void Recipe::erase(const ErasedPart &part, const InputSpec &input, char *place,
+                   Draws &draws) const {
+  PictureLayout layout = getPictureLayout(input);
+  int64_t size = getSize(input.dtype);
+  const Area &area = part.area;
+  std::vector<float> row(static_cast<size_t>(area.width));
+  for (int64_t c = 0; c < layout.channels; ++c) {
+    auto color = static_cast<size_t>(c);
+    double mean = 0, deviation = 1;
+    if (!part.isNormalized && !means.empty()) {
+      mean = means[color % means.size()];
+      deviation = deviations[color % deviations.size()];
+    }
+    auto normalize = [&](double value) {
+      return static_cast<float>((value - mean) / deviation);
+    };
+    if (!part.isNoise)
+      std::fill(row.begin(), row.end(),
+                normalize(part.value[color % part.value.size()]));
+    for (int64_t y = area.y; y < area.y + area.height; ++y) {
+      if (part.isNoise)
+        for (float &value : row)
+          value = normalize(draws.normal());
+      for (int64_t x = 0; x < area.width; ++x) {
+        int64_t column = area.x + x;
+        int64_t at = layout.isPlanar
+                         ? (c * layout.height + y) * layout.width + column
+                         : (y * layout.width + column) * layout.channels + c;
+        convert(&row[static_cast<size_t>(x)], DType::F32, place + at * size,
+                input.dtype, 1);
+      }
     }
   }
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// How an input is made of a field: decode, resize, crop, flip, normalize; or of
-// sequences (SequenceRecipe.h).
+// How an input is made of a field: decode, resize, crop, flip, normalize,
+// random changes of colors (augment/Augment.h); or of sequences
+// (SequenceRecipe.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,6 +13,8 @@
 #include "runtime/core/Manifest.h"
 #include "runtime/data/files/PictureCache.h"
 #include "runtime/data/pictures/Resample.h"
+#include "runtime/data/pictures/augment/Augment.h"
+#include "runtime/data/pictures/formats/Orientation.h"
 #include "runtime/data/readers/Reader.h"
 #include "runtime/data/sequences/SequenceRecipe.h"
 
@@ -22,20 +25,12 @@
 
 namespace ingot::runtime {
 
-/// What the random parts of a recipe depend on, and nothing else: neither the
-/// worker nor the batch nor the rank.
-struct SampleContext {
-  uint64_t seed = 0;
-  int64_t epoch = 0, sample = 0;
-  /// Whether there are random parts: crops are centered otherwise, and nothing
-  /// is flipped.
-  bool isTraining = false;
-};
-
 /// Memory that a thread uses again for the next sample.
 struct Workspace {
   std::string storage;
-  Picture decoded, made, kept;
+  Picture decoded, made, kept, previous, scratch;
+  /// Whether there was a picture whose orientation was not applied.
+  bool hasTurned = false;
   /// Where decoded pictures are kept; null if they are not.
   PictureCache *cache = nullptr;
   ResampleScratch resample;
@@ -103,17 +98,59 @@ public:
              const std::string &where) const;
 
 private:
-  enum class Kind { Resize, Crop, CenterCrop, ResizedCrop, Pad, Flip };
+  /// What is kept by --cache names these by their numbers.
+  enum class Kind {
+    Resize,
+    Crop,
+    CenterCrop,
+    ResizedCrop,
+    Pad,
+    Flip,
+    FlipRows,
+    Rotation,
+    Trivial,
+    Jitter,
+    Grayscale,
+    Blur,
+    Erasing
+  };
   struct Step {
     Kind kind;
     /// A size, or the size of the shorter side if the width is 0.
     int64_t height = 0, width = 0;
+    AugmentSettings settings = {};
+    /// Whether the step comes after `normalize`.
+    bool isNormalized = false;
   };
-  /// How the result lies on the picture.
+  /// How a result lies on the picture.
   struct Geometry {
     AxisMap x, y;
-    bool isFlipped = false;
+    /// Whether columns, and rows, are in reverse order in the end.
+    bool isFlipped = false, hasFlippedRows = false;
   };
+  /// Steps that are one cut and change of size, and what is done to its pixels.
+  struct Stage {
+    Geometry geometry;
+    std::vector<Operation> operations;
+  };
+  struct Plan {
+    std::vector<Stage> stages;
+    std::vector<ErasedPart> erased;
+  };
+  /// Which order the rows and columns of a picture have to be brought to.
+  struct Flips {
+    bool columns = false, rows = false;
+  };
+
+  /// Whether a step works on pixels and begins another stage.
+  static bool isOfPixels(Kind kind) {
+    return kind >= Kind::Rotation && kind != Kind::Erasing;
+  }
+  /// Whether a step is there in training only, or differs there.
+  static bool isRandom(Kind kind) {
+    return kind != Kind::Resize && kind != Kind::CenterCrop &&
+           kind != Kind::Pad;
+  }
 
   void addStep(const std::string &step);
   /// Adds a step about sequences. Returns whether it is one.
@@ -122,26 +159,49 @@ private:
   /// Adds a step about labels or whole batches. Returns whether it is one.
   bool addLabelStep(const std::string &step, const std::string &word,
                     const std::string &rest);
+  /// Adds a step with settings. Returns whether it is one.
+  bool addRandomStep(const std::string &step, const std::string &word,
+                     const std::string &rest);
+  /// Adds a step that says how a picture is read.
+  void addSource(const std::string &step);
   void checkSteps() const;
   void addNormalization(const std::string &values);
   /// Plans the steps from `first` to `end`.
-  Geometry plan(const PictureSize &size, size_t first, size_t end,
-                const SampleContext &context, const std::string &where) const;
+  Plan plan(const PictureSize &size, size_t first, size_t end,
+            const SampleContext &context, const std::string &where) const;
+  /// Draws what a step does to the pixels.
+  static void addOperations(const Step &step, int64_t width, int64_t height,
+                            Draws &geometry, Draws &pixels,
+                            std::vector<Operation> &operations);
   /// Returns how many steps come before the first random one, if what follows
   /// takes pixels as they are, so that the result can be kept; else nothing.
   std::optional<size_t> countFixed(bool isTraining) const;
+  /// Whether the input is a mask: its pixels are not mixed with each other, and
+  /// have no colors.
+  bool isMask(const InputSpec &input) const;
+  /// Reads the size of a picture, upright if the recipe has `orient`, and how
+  /// it is stored.
+  PictureSize readSize(const Value &value, Orientation &orientation,
+                       Workspace &workspace, const std::string &where) const;
   /// Decodes what the geometry needs of a picture, and moves the geometry to
   /// that.
   static void decode(const Value &value, const PixelFormat &format,
-                     const PictureSize &size, Geometry &geometry,
-                     Picture &decoded, const std::string &where);
+                     const PictureSize &size, const Orientation &orientation,
+                     bool isMask, Geometry &geometry, Workspace &workspace,
+                     const std::string &where);
+  /// Makes the picture of all stages, in `workspace.made`. Returns what is left
+  /// to do.
+  static Flips makePicture(const Plan &plan, const Picture &from, bool isMask,
+                           Workspace &workspace);
   /// Makes the picture after the fixed steps, or takes it from the cache.
-  void makeKept(const Value &value, const PixelFormat &format, size_t fixed,
-                const SampleContext &context, Workspace &workspace,
-                const std::string &where) const;
-  void writePicture(const Picture &picture, bool isFlipped,
+  void makeKept(const Value &value, const PixelFormat &format, bool isMask,
+                size_t fixed, const SampleContext &context,
+                Workspace &workspace, const std::string &where) const;
+  void writePicture(const Picture &picture, const Flips &flips,
                     const InputSpec &input, char *place,
                     Workspace &workspace) const;
+  void erase(const ErasedPart &part, const InputSpec &input, char *place,
+             Draws &draws) const;
   void writeOneHot(const Value &value, const InputSpec &input, char *place,
                    Workspace &workspace, const std::string &where) const;
   void writeText(const Value &value, const InputSpec &input, char *place) const;
@@ -150,8 +210,8 @@ private:
   std::vector<Step> steps;
   std::vector<double> means, deviations;
   bool hasSteps = false, takesText = false, isNext = false;
-  /// Whether the step `decode` is there.
-  bool hasDecode = false;
+  /// Whether the steps `decode`, `orient` and `mask` are there.
+  bool hasDecode = false, isOriented = false, hasMask = false;
   /// The classes of labels that are made probabilities: 0 for those of the
   /// input, and below if they are not.
   int64_t classes = -1;

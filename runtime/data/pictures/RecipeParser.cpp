@@ -20,9 +20,12 @@ static constexpr int64_t kMostSide = 1 << 16;
 static Error badStep(const std::string &name, const std::string &step,
                      const std::string &what) {
   return usageError("--input " + name, "'" + step + "' " + what,
-                    "steps are decode, resize:N, crop:N, center-crop:N, "
-                    "random-resized-crop:N, pad:N, flip, "
-                    "normalize:MEAN:DEVIATION, mixup:A, cutmix:A, one-hot, "
+                    "steps are decode, orient, mask, resize:N, crop:N, "
+                    "center-crop:N, random-resized-crop:N, pad:N, flip, "
+                    "vertical-flip, random-rotation:DEGREES, color-jitter, "
+                    "random-grayscale, gaussian-blur:N, trivial-augment, "
+                    "random-erasing, normalize:MEAN:DEVIATION, mixup:A, "
+                    "cutmix:A, one-hot, "
                     "smooth:X, bytes, next and from:FIELD; of "
                     "sequences pack, bucket, along:INPUT, next-of:INPUT, "
                     "positions-of:INPUT, segments-of:INPUT, mask-of:INPUT and "
@@ -74,6 +77,14 @@ void Recipe::checkSteps() const {
   if (takesText && hasPicture)
     throw badStep(name, "bytes", "is for text, the other steps for pictures");
   hasPicture |= hasDecode;
+  if (hasMask && !means.empty())
+    throw badStep(name, "mask", "has numbers of classes: leave normalize out");
+  if (hasMask && mixing)
+    throw badStep(name, "mask", "has numbers of classes: they cannot be mixed");
+  for (size_t i = 1; i < steps.size(); ++i)
+    if (steps[i - 1].kind == Kind::Erasing && steps[i].kind != Kind::Erasing)
+      throw badStep(name, "random-erasing",
+                    "comes after all steps but normalize, mixup and cutmix");
   if (classes >= 0 && (hasPicture || takesText || sequence || mixing))
     throw badStep(name, "one-hot", "is for classes, the other steps are not");
   if (classes < 0 && smoothing != 0)
@@ -177,12 +188,81 @@ bool Recipe::addLabelStep(const std::string &step, const std::string &word,
   return true;
 }
 
+bool Recipe::addRandomStep(const std::string &step, const std::string &word,
+                           const std::string &rest) {
+  struct Form {
+    Kind kind;
+    std::vector<std::string> settings;
+    /// The setting of a word without a name, and whether it has to be there.
+    const char *first = nullptr;
+    bool isNeeded = false;
+  };
+  static const std::map<std::string, Form> forms = {
+      {"random-resized-crop", {Kind::ResizedCrop, {"scale", "ratio"}}},
+      {"flip", {Kind::Flip, {"p"}, "p"}},
+      {"vertical-flip", {Kind::FlipRows, {"p"}, "p"}},
+      {"random-rotation",
+       {Kind::Rotation,
+        {"degrees", "interpolation", "fill"},
+        "degrees",
+        /*isNeeded=*/true}},
+      {"color-jitter",
+       {Kind::Jitter, {"brightness", "contrast", "saturation", "hue"}}},
+      {"random-grayscale", {Kind::Grayscale, {"p"}, "p"}},
+      {"gaussian-blur",
+       {Kind::Blur, {"kernel", "sigma"}, "kernel", /*isNeeded=*/true}},
+      {"trivial-augment", {Kind::Trivial, {"interpolation", "fill"}}},
+      {"random-erasing", {Kind::Erasing, {"p", "scale", "ratio", "value"}}}};
+  auto found = forms.find(word);
+  if (found == forms.end())
+    return false;
+  const Form &form = found->second;
+  Step added{form.kind};
+  AugmentSettings &settings = added.settings;
+  std::vector<std::string> words;
+  if (step.size() != word.size())
+    words = split(rest, ':');
+  if (form.kind == Kind::ResizedCrop) {
+    settings.scale = {0.08, 1};
+    settings.ratio = {3.0 / 4.0, 4.0 / 3.0};
+    if (words.empty() ||
+        !parseSize(words[0], /*isSquare=*/true, added.height, added.width))
+      throw badStep(name, step,
+                    "has no size: it is " + word + ":N or " + word +
+                        ":HEIGHTxWIDTH");
+    words.erase(words.begin());
+  } else if (form.kind == Kind::Erasing) {
+    settings.scale = {0.02, 0.33};
+    settings.ratio = {0.3, 3.3};
+    settings.value = {0};
+  } else if (form.kind == Kind::Grayscale) {
+    settings.p = 0.1;
+  }
+  std::string wrong = settings.parse(words, form.settings, form.first);
+  bool isJitter = settings.brightness || settings.contrast ||
+                  settings.saturation || settings.hue;
+  if (wrong.empty() && ((form.isNeeded && words.empty()) ||
+                        (form.kind == Kind::Blur && settings.kernel == 0) ||
+                        (form.kind == Kind::Jitter && !isJitter))) {
+    wrong = "has nothing to do: it is " + word;
+    wrong += form.first ? std::string(":") + form.first
+                        : std::string(":brightness=X:contrast=X:saturation=X:"
+                                      "hue=X, or some of these");
+  }
+  if (!wrong.empty())
+    throw badStep(name, step, wrong);
+  added.isNormalized = !means.empty();
+  steps.push_back(added);
+  return true;
+}
+
 void Recipe::addStep(const std::string &step) {
   size_t colon = step.find(':');
   std::string word = step.substr(0, colon);
   std::string rest = colon == std::string::npos ? "" : step.substr(colon + 1);
   hasSteps |= word != "from";
-  if (addSequenceStep(step, word, rest) || addLabelStep(step, word, rest))
+  if (addSequenceStep(step, word, rest) || addLabelStep(step, word, rest) ||
+      addRandomStep(step, word, rest))
     return;
   auto add = [&](Kind kind, bool isSquare) {
     Step added{kind};
@@ -198,8 +278,6 @@ void Recipe::addStep(const std::string &step) {
     return add(Kind::Crop, true);
   if (word == "center-crop")
     return add(Kind::CenterCrop, true);
-  if (word == "random-resized-crop")
-    return add(Kind::ResizedCrop, true);
   if (word == "pad")
     return add(Kind::Pad, true);
   if (word == "normalize")
@@ -208,15 +286,24 @@ void Recipe::addStep(const std::string &step) {
     field = rest;
     return;
   }
-  if (step == "flip")
-    steps.push_back({Kind::Flip});
-  else if (step == "bytes" || step == "next")
+  if (step == "bytes" || step == "next")
     takesText = true;
-  else if (step == "decode")
-    hasDecode = true;
+  else if (step == "decode" || step == "orient" || step == "mask")
+    addSource(step);
   else
     throw badStep(name, step, "is not a step of a recipe");
   isNext |= step == "next";
+}
+
+void Recipe::addSource(const std::string &step) {
+  if (!steps.empty() && step != "decode")
+    throw badStep(name, step,
+                  "comes after steps that take the picture as it is stored: "
+                  "it is decode," +
+                      step + ",...");
+  hasDecode = true;
+  isOriented |= step == "orient";
+  hasMask |= step == "mask";
 }
 
 void Recipe::addNormalization(const std::string &values) {

@@ -167,3 +167,26 @@ void ingot::runtime::resample(const Picture &from, const AxisMap &x,
                   row, x.count);
   }
 }
+
+void ingot::runtime::resampleNearest(const Picture &from, const AxisMap &x,
+                                     const AxisMap &y, Picture &to) {
+  to.width = x.count;
+  to.height = y.count;
+  to.step = from.step;
+  auto step = static_cast<size_t>(from.step);
+  to.pixels.assign(static_cast<size_t>(x.count * y.count) * step, 0);
+  auto find = [](const AxisMap &axis, int64_t element) {
+    return static_cast<int64_t>(std::floor(
+        axis.start + (static_cast<double>(element) + 0.5) * axis.step));
+  };
+  for (int64_t i = 0; i < y.count; ++i) {
+    int64_t row = find(y, i);
+    if (row < 0 || row >= from.height)
+      continue;
+    for (int64_t j = 0; j < x.count; ++j)
+      if (int64_t column = find(x, j); column >= 0 && column < from.width)
+        std::memcpy(
+            to.pixels.data() + static_cast<size_t>(i * x.count + j) * step,
+            from.getRow(row) + static_cast<size_t>(column) * step, step);
+  }
+}

@@ -40,6 +40,10 @@ struct ResampleScratch {
 void resample(const Picture &from, const AxisMap &x, const AxisMap &y,
               Picture &to, ResampleScratch &scratch);
 
+/// As resample, of the nearest pixels alone, as Pillow finds them.
+void resampleNearest(const Picture &from, const AxisMap &x, const AxisMap &y,
+                     Picture &to);
+
 } // namespace ingot::runtime
 
 #endif // INGOT_RUNTIME_DATA_PICTURES_RESAMPLE_H

@@ -63,6 +63,12 @@ def picture(**options):
     return out.getvalue()
 
 
+def turned():
+    exif = Image.Exif()
+    exif[0x112] = 6
+    return exif
+
+
 def arrow(write, table):
     out = pa.BufferOutputStream()
     with write(out, table.schema) as writer:
@@ -108,8 +114,15 @@ def main():
         "picture/jpeg": picture(format="JPEG"),
         "picture/progressive": picture(format="JPEG", progressive=True, subsampling=0),
         "picture/png": picture(format="PNG"),
+        "picture/turned": picture(format="PNG", exif=turned()),
         "recipe/crop": b"decode,resize:32,crop:8,flip,normalize:imagenet",
         "recipe/values": b"from:jpg,random-resized-crop:8x8,pad:1,center-crop:8,normalize:0.5/1/2:0.5/1e-1/3",
+        "recipe/random": b"orient,random-resized-crop:8:scale=0.5/1:ratio=0.5/2,vertical-flip:0.3,"
+        b"random-rotation:10/20,trivial-augment:interpolation=bilinear:fill=1/2/3,"
+        b"random-erasing:p=1:value=random,normalize:imagenet",
+        "recipe/colors": b"decode,color-jitter:brightness=0.5:contrast=0.9/1.1:saturation=1:hue=0.5,"
+        b"random-grayscale:0.2,gaussian-blur:5:sigma=0.1/3,resize:8x8",
+        "recipe/mask": b"mask,crop:8,flip:0.5",
         "recipe/text": b"bytes,next",
         "tar/samples": tar(a_cls=b"1", a_txt=b"text", a_x_npy=npy(floats), b_cls=b"2\n"),
         "tar/json": tar(a_json=b'{"y": [1, 2], "t": "u"}', b_json=b'{"y": [3, 4]}'),

@@ -218,10 +218,30 @@ TEST(Recipe, Bytes) {
 }
 
 TEST(Recipe, RefusesWhatItCannotDo) {
-  for (const char *steps :
-       {"", "decod", "resize", "resize:0", "crop:4x", "crop:-1", "flip:2",
-        "normalize:1", "normalize:1:0", "normalize:a:b", "resize:99999999",
-        "normalize:1/2:1", "bytes,flip", "decode,,flip"})
+  for (const char *steps : {"",
+                            "decod",
+                            "resize",
+                            "resize:0",
+                            "crop:4x",
+                            "crop:-1",
+                            "flip:2",
+                            "normalize:1",
+                            "normalize:1:0",
+                            "normalize:a:b",
+                            "resize:99999999",
+                            "normalize:1/2:1",
+                            "bytes,flip",
+                            "decode,,flip",
+                            "color-jitter",
+                            "color-jitter:hue=1",
+                            "random-rotation:x",
+                            "random-erasing:p=-1",
+                            "random-erasing,flip",
+                            "gaussian-blur:2",
+                            "mask,normalize:1:1",
+                            "crop:4,orient",
+                            "trivial-augment:fill=256",
+                            "flip:p=nan"})
     EXPECT_INGOT_ERROR(ExitCode::Usage, "--input x", Recipe::parse("x", steps));
   EXPECT_INGOT_ERROR(
       ExitCode::Usage, "makes 5 x 5 pixels, the input has 4 x 4",
@@ -231,6 +251,103 @@ TEST(Recipe, RefusesWhatItCannotDo) {
   EXPECT_INGOT_ERROR(
       ExitCode::BadInput, "a.jpg: the picture has 3 x 3 pixels",
       make("decode,crop:4", makePng(3, 3), makeInput({1, 3, 4, 4})));
+}
+
+/// A picture of 16-bit gray whose values are 257 times the column.
+std::string makeDeepPng(int64_t width, int64_t height) {
+  png_image image{};
+  image.version = PNG_IMAGE_VERSION;
+  image.width = static_cast<png_uint_32>(width);
+  image.height = static_cast<png_uint_32>(height);
+  image.format = PNG_FORMAT_LINEAR_Y;
+  std::vector<uint16_t> pixels;
+  for (int64_t i = 0; i < width * height; ++i)
+    pixels.push_back(static_cast<uint16_t>(i % width * 257 + 1));
+  png_alloc_size_t size = 0;
+  png_image_write_to_memory(&image, nullptr, &size, 0, pixels.data(), 0,
+                            nullptr);
+  std::string bytes(size, '\0');
+  png_image_write_to_memory(&image, bytes.data(), &size, 0, pixels.data(), 0,
+                            nullptr);
+  return bytes;
+}
+
+TEST(Recipe, DeepPicturesKeepTheirPrecision) {
+  std::string png = makeDeepPng(16, 8);
+  auto whole = make("decode,flip:1", png, makeInput({1, 1, 8, 16}));
+  auto bytes = make("decode", png, makeInput({1, 1, 8, 16}, DType::U8));
+  auto mask = make("mask", png, makeInput({1, 8, 16}, DType::I32));
+  for (size_t x = 0; x < 16; ++x) {
+    auto value = static_cast<double>(x * 257 + 1);
+    EXPECT_NEAR(whole[x], value / 257, 1e-4);
+    EXPECT_EQ(bytes[x], static_cast<double>(x));
+    EXPECT_EQ(mask[x], value);
+  }
+  // Halves of differences between neighbors are not lost.
+  auto half = make("resize:4x8", png, makeInput({1, 3, 4, 8}));
+  for (size_t x = 1; x < 7; ++x)
+    EXPECT_NEAR(half[x], 2 * static_cast<double>(x) + 0.5 + 1 / 257.0, 1e-2);
+  EXPECT_INGOT_ERROR(ExitCode::BadInput, "a.jpg: the mask has the value 258",
+                     make("mask", png, makeInput({1, 8, 16}, DType::U8)));
+}
+
+TEST(Recipe, MasksAreOfNearestPixels) {
+  // Of a model with labels of 64 bits; bytes are pictures unless they say.
+  std::string png = makePng(40, 20);
+  for (const InputSpec &input : {makeInput({1, 10, 20}, DType::I64),
+                                 makeInput({1, 10, 20}, DType::U8)}) {
+    bool isMask = input.dtype == DType::I64;
+    auto values = make("decode,pad:10,resize:10x20", png, input);
+    std::vector<double> kinds(values);
+    std::sort(kinds.begin(), kinds.end());
+    kinds.erase(std::unique(kinds.begin(), kinds.end()), kinds.end());
+    auto exact = make("decode,pad:10", png, makeInput({1, 40, 60}, DType::U8));
+    bool areOfPicture = std::all_of(kinds.begin(), kinds.end(), [&](double k) {
+      return std::find(exact.begin(), exact.end(), k) != exact.end();
+    });
+    EXPECT_TRUE(areOfPicture || !isMask);
+  }
+}
+
+TEST(Recipe, CutsHaveTheSharesAndSidesOfTheirSettings) {
+  std::string png = makePng(60, 50);
+  InputSpec input = makeInput({1, 3, 10, 10});
+  double least = 1, most = 0;
+  for (int64_t sample = 0; sample < 200; ++sample) {
+    auto part = make("random-resized-crop:10:scale=0.25/0.36:ratio=1/1", png,
+                     input, training(sample));
+    // Columns from the first to the last of ten.
+    double side = (part[9] - part[0]) / 9 * 10;
+    least = std::min(least, side * side / 3000);
+    most = std::max(most, side * side / 3000);
+  }
+  EXPECT_NEAR(least, 0.25, 0.03);
+  EXPECT_NEAR(most, 0.36, 0.03);
+}
+
+TEST(Recipe, ColorsLeaveTheGeometryAsItIs) {
+  // A mask without the steps of colors has the geometry of its picture.
+  std::string png = makePng(40, 40);
+  InputSpec input = makeInput({1, 3, 16, 16});
+  for (int64_t sample = 0; sample < 20; ++sample) {
+    std::string before = "random-resized-crop:16,",
+                after = "flip,vertical-flip";
+    EXPECT_EQ(make(before + after, png, input, training(sample)),
+              make(before + "color-jitter:brightness=1/1," + after, png, input,
+                   training(sample)));
+  }
+}
+
+TEST(Recipe, StepsOnPixelsComeInOrder) {
+  // What is rotated before a cut has no corners, what is cut before has.
+  std::string png = makePng(64, 64);
+  InputSpec input = makeInput({1, 3, 16, 16});
+  auto first = make("random-rotation:45/45:fill=255,center-crop:16", png, input,
+                    training(0));
+  auto last = make("center-crop:16,random-rotation:45/45:fill=255", png, input,
+                   training(0));
+  EXPECT_LT(first[0], 255);
+  EXPECT_EQ(last[0], 255);
 }
 
 TEST(Recipe, DamagedPictures) {
