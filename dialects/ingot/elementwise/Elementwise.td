@@ -104,11 +104,11 @@ def SubOp : Ingot_ArithmeticOp<"sub", "a - b",
 def MulOp : Ingot_ArithmeticOp<"mul", "a * b", [Commutative]>;
 def DivOp : Ingot_ArithmeticOp<"div",
     "a / b; integers round towards zero, division by zero gives 0">;
-// Not commutative: the derivative at a tie distinguishes the operands.
+// Not commutative: of the operands, one may be a bound.
 def MaxOp : Ingot_ArithmeticOp<"max",
-    "larger of a and b, NaN if either is; at a tie b gets the whole gradient">;
+    "larger of a and b, NaN if either is; a tie shares the gradient, unless one is constant">;
 def MinOp : Ingot_ArithmeticOp<"min",
-    "smaller of a and b, NaN if either is; at a tie b gets the whole gradient">;
+    "smaller of a and b, NaN if either is; a tie shares the gradient, unless one is constant">;
 
 def PowOp : Ingot_BinaryOp<"pow", Ingot_FloatTensor,
     [DeclareOpInterfaceMethods<Differentiable>]> {

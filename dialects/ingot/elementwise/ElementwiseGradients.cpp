@@ -26,6 +26,50 @@ static std::optional<double> splatValue(Value value) {
   return elements.getSplatValue<APFloat>().convertToDouble();
 }
 
+/// Returns what a value repeats or has in another shape.
+static Value skipShapes(Value value) {
+  while (Operation *op = value.getDefiningOp())
+    if (isa<ReshapeOp, BroadcastOp>(op))
+      value = op->getOperand(0);
+    else
+      break;
+  return value;
+}
+
+/// Returns the sum of which a value is a multiple by constants; null if it is
+/// none.
+static ReduceOp findSum(Value value) {
+  value = skipShapes(value);
+  while (Operation *op = value.getDefiningOp()) {
+    if (isa<MulOp, DivOp>(op) && splatValue(skipShapes(op->getOperand(1))))
+      value = skipShapes(op->getOperand(0));
+    else if (isa<MulOp>(op) && splatValue(skipShapes(op->getOperand(0))))
+      value = skipShapes(op->getOperand(1));
+    else
+      break;
+  }
+  auto sum = value.getDefiningOp<ReduceOp>();
+  return sum && sum.getKind() == ReductionKind::Sum ? sum : ReduceOp();
+}
+
+/// Returns whether a value is a multiple of the sum of squared differences from
+/// the mean of the elements that are summed.
+static bool isVariance(Value value) {
+  ReduceOp squares = findSum(value);
+  auto square = squares ? squares.getOperand().getDefiningOp<MulOp>() : MulOp();
+  if (!square || square.getLhs() != square.getRhs())
+    return false;
+  auto difference = skipShapes(square.getLhs()).getDefiningOp<SubOp>();
+  if (!difference)
+    return false;
+  auto isMeanOf = [&](Value mean, Value x) {
+    ReduceOp sum = findSum(mean);
+    return sum && skipShapes(sum.getOperand()) == skipShapes(x);
+  };
+  return isMeanOf(difference.getRhs(), difference.getLhs()) ||
+         isMeanOf(difference.getLhs(), difference.getRhs());
+}
+
 //===----------------------------------------------------------------------===//
 // One operand
 //===----------------------------------------------------------------------===//
@@ -62,10 +106,15 @@ LogicalResult Log1pOp::buildVjp(OpBuilder &builder, Cotangents g, Needed,
   return success();
 }
 
+/// A standard deviation has the gradient 0 where all elements are equal, as
+/// PyTorch's has; elsewhere the root of 0 has an infinite one.
 LogicalResult SqrtOp::buildVjp(OpBuilder &builder, Cotangents g, Needed,
                                Gradients out) {
   Arithmetic a(builder, getLoc());
-  out[0] = a.div(a.mul(g[0], 0.5), getResult());
+  Value slope = a.div(a.mul(g[0], 0.5), getResult());
+  if (isVariance(getOperand()))
+    slope = a.select(a.compare(Predicate::EQ, getResult(), 0.0), 0.0, slope);
+  out[0] = slope;
   return success();
 }
 
@@ -206,32 +255,51 @@ LogicalResult RemOp::buildVjp(OpBuilder &builder, Cotangents g, Needed needed,
   return success();
 }
 
-/// Routes the gradient to the first operand where `first` holds, else to the
-/// second.
-static LogicalResult routeByCondition(Arithmetic a, Value first, Value g,
-                                      Needed needed, Gradients out) {
+/// Returns whether all elements are one constant: a bound, as of a ReLU.
+static bool isBound(Value value) {
+  while (auto broadcast = value.getDefiningOp<BroadcastOp>())
+    value = broadcast.getOperand();
+  return splatValue(value).has_value();
+}
+
+/// Builds the gradients of max (`wins` is GT) and min (LT). A bound gets those
+/// of ties, so that a ReLU passes none at 0; two tensors share them, as those
+/// of PyTorch's maximum and minimum do.
+static LogicalResult buildExtremumVjp(Arithmetic a, Predicate wins,
+                                      Predicate loses, Value lhs, Value rhs,
+                                      Value result, Value g, Needed needed,
+                                      Gradients out) {
+  // max(a, b) > b holds exactly where a > b does: the gradient of relu does not
+  // need the operand.
+  if (isBound(rhs) || isBound(lhs)) {
+    bool first = isBound(rhs);
+    Value isFree = a.compare(wins, result, first ? rhs : lhs);
+    if (needed[0])
+      out[0] = first ? a.select(isFree, g, 0.0) : a.select(isFree, 0.0, g);
+    if (needed[1])
+      out[1] = first ? a.select(isFree, 0.0, g) : a.select(isFree, g, 0.0);
+    return success();
+  }
+  Value shared = a.select(a.compare(Predicate::EQ, lhs, rhs), a.mul(g, 0.5), g);
   if (needed[0])
-    out[0] = a.select(first, g, 0.0);
+    out[0] = a.select(a.compare(loses, lhs, rhs), 0.0, shared);
   if (needed[1])
-    out[1] = a.select(first, 0.0, g);
+    out[1] = a.select(a.compare(wins, lhs, rhs), 0.0, shared);
   return success();
 }
 
-// max(a, b) > b holds exactly where a > b does: the gradient of relu does not
-// need the operand.
-
 LogicalResult MaxOp::buildVjp(OpBuilder &builder, Cotangents g, Needed needed,
                               Gradients out) {
-  Arithmetic a(builder, getLoc());
-  return routeByCondition(a, a.compare(Predicate::GT, getResult(), getRhs()),
-                          g[0], needed, out);
+  return buildExtremumVjp(Arithmetic(builder, getLoc()), Predicate::GT,
+                          Predicate::LT, getLhs(), getRhs(), getResult(), g[0],
+                          needed, out);
 }
 
 LogicalResult MinOp::buildVjp(OpBuilder &builder, Cotangents g, Needed needed,
                               Gradients out) {
-  Arithmetic a(builder, getLoc());
-  return routeByCondition(a, a.compare(Predicate::LT, getResult(), getRhs()),
-                          g[0], needed, out);
+  return buildExtremumVjp(Arithmetic(builder, getLoc()), Predicate::LT,
+                          Predicate::GT, getLhs(), getRhs(), getResult(), g[0],
+                          needed, out);
 }
 
 /// d(a^b)/da = b a^(b-1), d(a^b)/db = a^b log a. Two cases are limits that the

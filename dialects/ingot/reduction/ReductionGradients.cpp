@@ -23,9 +23,24 @@ LogicalResult ReduceOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents,
   case ReductionKind::Sum:
     gradient = spread(cotangents[0]);
     return success();
-  case ReductionKind::Prod:
-    gradient = a.div(spread(a.mul(cotangents[0], getResult())), getOperand());
+  case ReductionKind::Prod: {
+    // The product of the others, which is 0 unless all of them differ from 0.
+    Value x = getOperand();
+    Value isZero = a.compare(Predicate::EQ, x, 0.0);
+    Value others = a.select(isZero, 1.0, x);
+    Value zeros =
+        a.sum(a.cast(isZero, tensorType(x).getElementType()), getDims());
+    Value product =
+        a.mul(cotangents[0],
+              ReduceOp::create(builder, getLoc(), getResult().getType(),
+                               ReductionKind::Prod, others, getDims()));
+    auto where = [&](double count) {
+      return spread(
+          a.select(a.compare(Predicate::EQ, zeros, count), product, 0.0));
+    };
+    gradient = a.select(isZero, where(1.0), a.div(where(0.0), others));
     return success();
+  }
   case ReductionKind::Max:
   case ReductionKind::Min: {
     Value attains = a.compare(Predicate::EQ, getOperand(), spread(getResult()));

@@ -231,11 +231,26 @@ LogicalResult ScatterOp::buildVjp(OpBuilder &builder, ArrayRef<Value> g,
       out[2] = a.gather(g[0]);
     return success();
   case ScatterKind::Mul: {
-    Value weighted = a.mul(g[0], getResult());
+    // The product of the other factors: without zeros, and 0 unless none of
+    // the others is 0.
+    Type element = tensorType(getResult()).getElementType();
+    auto isZero = [&](Value x) { return a.compare(Predicate::EQ, x, 0.0); };
+    Value zeroInit = isZero(getInit()), zeroUpdates = isZero(getUpdates());
+    Value init = a.select(zeroInit, 1.0, getInit());
+    Value updates = a.select(zeroUpdates, 1.0, getUpdates());
+    Value zeros = a.scatter(ScatterKind::Add, a.cast(zeroUpdates, element),
+                            a.cast(zeroInit, element), dim);
+    Value product =
+        a.mul(g[0], a.scatter(ScatterKind::Mul, updates, init, dim));
+    auto where = [&](double count) {
+      return a.select(a.compare(Predicate::EQ, zeros, count), product, 0.0);
+    };
+    Value alone = where(1.0), others = where(0.0);
     if (toInit)
-      out[0] = a.div(weighted, getInit());
+      out[0] = a.select(zeroInit, alone, a.div(others, init));
     if (toUpdates)
-      out[2] = a.div(a.gather(weighted), getUpdates());
+      out[2] = a.select(zeroUpdates, a.gather(alone),
+                        a.div(a.gather(others), updates));
     return success();
   }
   case ScatterKind::Max:

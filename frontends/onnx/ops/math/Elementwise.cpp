@@ -177,6 +177,22 @@ static LogicalResult importIsInf(Node &node) {
                            withElement(node.type(0), node.b.getI1Type()), 0.0));
 }
 
+/// Imports Log. That of a sigmoid is minus softplus of -x, which is exact where
+/// the sigmoid is 0: exporters write PyTorch's logsigmoid so.
+static LogicalResult importLog(Node &node) {
+  if (failed(node.requireFloat(0)))
+    return failure();
+  auto sigmoid = node.in(0).getDefiningOp<LogisticOp>();
+  if (!sigmoid)
+    return node.result(node.unary<LogOp>(node.in(0)));
+  Value x = sigmoid.getOperand();
+  Value isNegative = node.compare(Predicate::LT, x, 0.0);
+  Value falling = node.select(isNegative, x, node.unary<NegOp>(x));
+  Value tail = node.unary<Log1pOp>(node.unary<ExpOp>(falling));
+  return node.result(node.select(isNegative, node.binary<SubOp>(x, tail),
+                                 node.unary<NegOp>(tail)));
+}
+
 static LogicalResult importTan(Node &node) {
   if (failed(node.requireFloat(0)))
     return failure();
@@ -209,17 +225,30 @@ static Value below(Node &node, Value x) {
   return node.binary<SubOp>(node.splatOf(x, 1.0), x);
 }
 
-/// atan(x / sqrt((1 - x)(1 + x))); the quotient is infinite at the ends.
+static Value rootOf(Node &node, Value x) { return node.unary<SqrtOp>(x); }
+
+static Value above(Node &node, Value x) { return node.binary<AddOp>(x, 1.0); }
+
+/// 2 atan(x / (1 + sqrt(1 - x) sqrt(1 + x))), whose derivative is infinite at
+/// the ends.
 static Value arcSine(Node &node, Value x) {
-  Value product =
-      node.binary<MulOp>(below(node, x), node.binary<AddOp>(x, 1.0));
-  return node.unary<AtanOp>(node.binary<DivOp>(x, node.unary<SqrtOp>(product)));
+  Value root = node.binary<MulOp>(rootOf(node, below(node, x)),
+                                  rootOf(node, above(node, x)));
+  return node.binary<MulOp>(
+      node.unary<AtanOp>(node.binary<DivOp>(x, above(node, root))), 2.0);
 }
 
-/// 2 atan(sqrt((1 - x) / (1 + x))).
+/// 2 atan(sqrt(1 - |x|) / sqrt(1 + |x|)), and pi minus that below 0, so that no
+/// quotient is infinite.
 static Value arcCosine(Node &node, Value x) {
-  Value ratio = node.binary<DivOp>(below(node, x), node.binary<AddOp>(x, 1.0));
-  return node.binary<MulOp>(node.unary<AtanOp>(node.unary<SqrtOp>(ratio)), 2.0);
+  constexpr double pi = 3.14159265358979323846;
+  Value isNegative = node.compare(Predicate::LT, x, 0.0);
+  Value size = node.select(isNegative, node.unary<NegOp>(x), x);
+  Value ratio = node.binary<DivOp>(rootOf(node, below(node, size)),
+                                   rootOf(node, above(node, size)));
+  Value angle = node.binary<MulOp>(node.unary<AtanOp>(ratio), 2.0);
+  return node.select(isNegative, node.binary<SubOp>(node.splatOf(x, pi), angle),
+                     angle);
 }
 
 static Value areaTangent(Node &node, Value x);
@@ -327,7 +356,7 @@ void onnx_import::registerElementwise(Registry &registry) {
   registry.add("Ceil", importRounding<CeilOp>);
   registry.add("Round", importRounding<RoundOp>);
   registry.add("Exp", importFloatUnary<ExpOp>);
-  registry.add("Log", importFloatUnary<LogOp>);
+  registry.add("Log", importLog);
   registry.add("Sqrt", importFloatUnary<SqrtOp>);
   registry.add("Sin", importFloatUnary<SinOp>);
   registry.add("Cos", importFloatUnary<CosOp>);

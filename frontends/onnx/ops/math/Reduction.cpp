@@ -3,6 +3,7 @@
 // Reductions over some or all dimensions.
 
 #include "frontends/onnx/import/Node.h"
+#include <limits>
 
 using namespace mlir;
 using namespace ingot;
@@ -83,6 +84,10 @@ LogicalResult importReduceLogSumExp(Node &node) {
     return failure();
   Value x = node.in(0);
   Value highest = node.reduce(ReductionKind::Max, x, *dims, /*keep=*/true);
+  // Infinity minus infinity is no number.
+  Value isInfinite = node.compare(Predicate::EQ, node.unary<AbsOp>(highest),
+                                  std::numeric_limits<double>::infinity());
+  highest = node.select(isInfinite, node.splatOf(highest, 0.0), highest);
   Value shifted = node.unary<ExpOp>(
       node.binary<SubOp>(x, node.broadcast(highest, node.shape(0))));
   Value sum = node.reduce(ReductionKind::Sum, shifted, *dims, keepsDims(node));

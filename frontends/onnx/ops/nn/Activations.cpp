@@ -5,6 +5,7 @@
 // by zero.
 
 #include "frontends/onnx/import/Node.h"
+#include "mlir/IR/Matchers.h"
 #include <cmath>
 
 using namespace mlir;
@@ -151,20 +152,30 @@ LogicalResult importPRelu(Node &node) {
     return node.malformed("the slope " + shapeText(node.shape(1)) +
                           " does not broadcast to " + shapeText(node.shape(0)));
   slope = node.broadcast(slope, *shape);
-  return node.result(node.select(node.compare(Predicate::GT, x, 0.0), x,
-                                 node.binary<MulOp>(x, slope)));
+  // Infinity, which is not multiplied, has no part in the slope's gradient.
+  Value condition = isPositive(node, x);
+  Value rest = node.select(condition, node.splatOf(x, 0.0), x);
+  return node.result(
+      node.select(condition, x, node.binary<MulOp>(rest, slope)));
 }
 
-/// Bounds are attributes before opset 11 and scalar inputs since. The gradient
-/// passes where a bound is just reached, as in PyTorch.
+/// Bounds are attributes before opset 11 and scalar inputs since. No gradient
+/// passes at a bound that is a constant, and half of it at one that is
+/// computed, as in PyTorch.
 LogicalResult importClip(Node &node) {
   Value x = node.in(0);
-  auto clip = [&](Predicate beyond, Value bound) -> LogicalResult {
+  auto clip = [&](bool isLow, Value bound) -> LogicalResult {
     if (tensorType(bound).getNumElements() != 1)
       return node.malformed("a bound is not a scalar");
+    bool isConstant = matchPattern(bound, m_Constant());
     Value limit =
         node.broadcast(node.reshape(bound, {}), tensorType(x).getShape());
-    x = node.select(node.compare(beyond, x, limit), limit, x);
+    if (isConstant)
+      x = node.select(
+          node.compare(isLow ? Predicate::LE : Predicate::GE, x, limit), limit,
+          x);
+    else
+      x = isLow ? node.binary<MaxOp>(x, limit) : node.binary<MinOp>(x, limit);
     return success();
   };
   auto scalar = [&](double value) {
@@ -182,9 +193,9 @@ LogicalResult importClip(Node &node) {
     low = node.in(1);
     high = node.in(2);
   }
-  if (low && failed(clip(Predicate::LT, low)))
+  if (low && failed(clip(/*isLow=*/true, low)))
     return failure();
-  if (high && failed(clip(Predicate::GT, high)))
+  if (high && failed(clip(/*isLow=*/false, high)))
     return failure();
   return node.result(x);
 }
