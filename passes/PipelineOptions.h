@@ -42,7 +42,8 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
                                  "", oneOf(getOptimizerNames())};
   Setting<std::string> noDecay{
       *this, "no-decay REGEX",
-      "parameters without weight decay (regular expression)"};
+      "parameters without weight decay: a regular expression, or "
+      "norms-and-biases, which trainers can leave out themselves"};
   ListSetting group{*this, "group NAME=REGEX",
                     "parameters of which the trainer can set the "
                     "learning rate and weight decay apart, and freeze for a "
@@ -76,10 +77,6 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
   Setting<std::string> forceLow{
       *this, "force-low REGEX",
       "additional ONNX nodes that run in 16 bits (regular expression)"};
-  Setting<bool> tf32{
-      *this, "tf32",
-      "matmuls and convolutions in fp32 use TF32 on a GPU's tensor cores: "
-      "operands are rounded to 10 bits of mantissa"};
   Setting<bool> exactMath{
       *this, "exact-math",
       "compute matmuls in fp32 as sums of products, without Strassen's "
@@ -152,17 +149,22 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
       "1 for none, which takes the memory of all logits",
       16, between<int64_t>(1, 1024)};
 
+  Section forGpus{*this, "GPUs only"};
+
+  Setting<bool> tf32{
+      *this, "tf32",
+      "matmuls and convolutions in fp32 use TF32 on tensor cores: "
+      "operands are rounded to 10 bits of mantissa"};
   Setting<std::string> matmulKernels{
-      *this, "matmul-kernels",
-      "matmuls on a GPU of sm_90a: by the library, by own kernels wherever "
-      "there are some, or auto, by the one that the model predicts to be "
-      "faster",
+      *this, "matmul-kernels NAME",
+      "matmuls of sm_90a: library, own (generated kernels wherever there "
+      "are some), or auto, the one that the model predicts to be faster",
       "auto", oneOf(kMatmulKernels)};
   Setting<std::string> convFusion{
-      *this, "conv-fusion",
-      "batch normalization around convolutions on a GPU in fp16: in kernels "
-      "(off), or in the library's convolutions where it has such ones (auto), "
-      "whose last bits differ from run to run",
+      *this, "conv-fusion NAME",
+      "batch normalization around convolutions in fp16: in kernels (off), or "
+      "in the library's convolutions where it has such ones (auto), whose "
+      "last bits differ from run to run",
       "off", oneOf(kConvFusions)};
 
   /// The module holds a module for each combination of sizes of dimensions, as

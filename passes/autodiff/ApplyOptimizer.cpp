@@ -34,6 +34,9 @@ static constexpr StringLiteral kDefaultOptimizer = "adamw";
 /// torch.nn.utils.clip_grad_norm_'s guard against division by zero.
 static constexpr double kClipEpsilon = 1e-6;
 static constexpr StringLiteral kClipNormName = "clip_norm";
+/// The weight decay of norms and biases, where it is not negative. No group can
+/// have the name after the dot.
+static constexpr StringLiteral kVectorDecayName = "weight_decay.norms+biases";
 /// Streams of random numbers for updates start here; those of the model, which
 /// count from 0, end before.
 static constexpr int32_t kFirstStream = 1 << 30;
@@ -43,7 +46,8 @@ namespace {
 struct Group {
   std::string name;
   std::shared_ptr<llvm::Regex> pattern;
-  std::unique_ptr<Optimizer> optimizer;
+  /// That of matrices, and that of norms and biases.
+  std::unique_ptr<Optimizer> optimizer, ofVectors;
   /// Whether its parameters change in this step: a scalar of bits.
   Value isActive = {};
   bool isUsed = false;
@@ -57,14 +61,20 @@ struct Group {
 /// What the options ask for.
 struct Request {
   std::string name;
-  std::unique_ptr<Optimizer> optimizer;
+  /// That of matrices, and that of norms and biases.
+  std::unique_ptr<Optimizer> optimizer, ofVectors;
   /// Defaults that an imported optimizer has; null without one.
   DictionaryAttr given;
-  /// Null if weight decay applies everywhere.
+  /// Null if weight decay applies to all names.
   std::shared_ptr<llvm::Regex> withoutDecay;
+  /// Whether norms and biases never decay, and whether some of them may.
+  bool vectorsStay = false, vectorsDecay = false;
   std::vector<Group> groups;
   /// Moments are stored in bf16, rounded stochastically.
   bool lowMoments = false;
+
+  /// Whether weight decay applies to a parameter.
+  bool decays(StringRef parameter, RankedTensorType type) const;
 
   /// Returns the group of a parameter; null if it is in none.
   Group *findGroup(StringRef parameter) {
@@ -110,6 +120,23 @@ private:
 };
 } // namespace
 
+/// Whether a parameter is one of a norm or a bias, by its shape or, if that has
+/// dimensions of 1 around it, by its name.
+static bool isVector(StringRef name, RankedTensorType type) {
+  if (type.getRank() <= 1)
+    return true;
+  std::string plain = name.lower();
+  StringRef text = plain;
+  return llvm::count_if(type.getShape(),
+                        [](int64_t size) { return size != 1; }) <= 1 &&
+         (text.contains("bias") || text.contains("norm"));
+}
+
+bool Request::decays(StringRef parameter, RankedTensorType type) const {
+  return !(vectorsStay && isVector(parameter, type)) &&
+         (!withoutDecay || !withoutDecay->match(parameter));
+}
+
 /// The element type that updates are computed in.
 static Type updateElement(RankedTensorType parameter) {
   auto element = cast<FloatType>(parameter.getElementType());
@@ -133,10 +160,13 @@ FailureOr<Request> ApplyOptimizer::readOptions() {
   if (llvm::Error error = checkChoice("optimizer-precision", optimizerPrecision,
                                       kOptimizerPrecisions))
     return emitUserError(&getContext(), std::move(error));
-  auto regex = parseNamePattern("no-decay", noDecay);
+  request.vectorsStay = noDecay == kNormsAndBiases;
+  auto regex = parseNamePattern("no-decay",
+                                request.vectorsStay ? "" : StringRef(noDecay));
   if (!regex)
     return emitUserError(&getContext(), regex.takeError());
   request.optimizer = Optimizer::create(request.name);
+  request.ofVectors = Optimizer::create(request.name);
   request.lowMoments = optimizerPrecision == "bf16";
   request.withoutDecay = std::move(*regex);
   if (failed(readGroups(request)))
@@ -163,10 +193,17 @@ LogicalResult ApplyOptimizer::readGroups(Request &request) {
     auto regex = parseNamePattern("group", pattern);
     if (!regex)
       return emitUserError(&getContext(), regex.takeError());
-    request.groups.push_back(
-        {name.str(), std::move(*regex), Optimizer::create(request.name)});
+    request.groups.push_back({name.str(), std::move(*regex),
+                              Optimizer::create(request.name),
+                              Optimizer::create(request.name)});
   }
   return success();
+}
+
+/// A number if it is not negative, else another one.
+static Value orElse(Arithmetic a, Value given, Value other) {
+  return given ? a.select(a.compare(Predicate::LT, given, 0.0), other, given)
+               : other;
 }
 
 /// Builds the scalars of each group.
@@ -175,16 +212,24 @@ void ApplyOptimizer::startGroups(Arithmetic a, Request &request,
   for (Group &group : request.groups) {
     Hyperparameters own = hyper;
     own["lr"] = a.mul(hyper.lookup("lr"), hyper.lookup(group.getName("lr")));
-    if (Value decay = hyper.lookup("weight_decay")) {
-      Value given = hyper.lookup(group.getName("weight_decay"));
-      own["weight_decay"] =
-          a.select(a.compare(Predicate::LT, given, 0.0), decay, given);
-    }
+    Value decay = hyper.lookup("weight_decay");
+    Value given = hyper.lookup(group.getName("weight_decay"));
+    if (decay)
+      own["weight_decay"] = orElse(a, given, decay);
     // What a step before the first computes is not used.
     Value steps = a.sub(step, hyper.lookup(group.getName("start")));
     group.isActive = a.compare(Predicate::GT, steps, 0.0);
     group.optimizer->buildScalars(a, own, a.max(steps, 1.0));
+    if (!request.vectorsDecay)
+      continue;
+    own["weight_decay"] =
+        orElse(a, given, orElse(a, hyper.lookup(kVectorDecayName), decay));
+    group.ofVectors->buildScalars(a, own, a.max(steps, 1.0));
   }
+}
+
+static bool isDecay(const Hyperparameter &hyper) {
+  return hyper.name == "weight_decay";
 }
 
 FailureOr<Hyperparameters>
@@ -193,9 +238,9 @@ ApplyOptimizer::addHyperparameters(Signature step, const Request &request) {
   SmallVector<Hyperparameter> all(request.optimizer->hyperparameters());
   if (clip)
     all.push_back({kClipNormName, clipNorm});
-  bool decays = llvm::any_of(all, [](const Hyperparameter &hyper) {
-    return hyper.name == "weight_decay";
-  });
+  bool decays = llvm::any_of(all, isDecay);
+  if (request.vectorsDecay)
+    all.push_back({kVectorDecayName, -1.0});
   llvm::BumpPtrAllocator allocator;
   llvm::StringSaver names(allocator);
   for (const Group &group : request.groups) {
@@ -361,13 +406,15 @@ void ApplyOptimizer::updateParameter(OpBuilder &builder, Request &request,
     one.gradient = a.mul(
         one.gradient, a.fill(a.cast(shared.clipFactor, type.getElementType()),
                              type.getShape()));
-  one.decays =
-      !request.withoutDecay || !request.withoutDecay->match(symbol.getValue());
+  one.decays = request.decays(symbol.getValue(), stored);
   for (Value moment : moments)
     one.moments.push_back(a.cast(moment, type.getElementType()));
 
   Group *group = request.findGroup(symbol.getValue());
-  Optimizer &updater = group ? *group->optimizer : *request.optimizer;
+  bool isApart = request.vectorsDecay && isVector(symbol.getValue(), stored);
+  Optimizer &updater = group
+                           ? *(isApart ? group->ofVectors : group->optimizer)
+                           : *(isApart ? request.ofVectors : request.optimizer);
   SmallVector<Value> before(one.moments);
   Value value = updater.buildUpdate(a, one);
   if (group) {
@@ -450,6 +497,17 @@ void ApplyOptimizer::runOnOperation() {
 
   // An imported optimizer clips if its model does.
   clip = clip || (request->given && request->given.get(kClipNormName));
+  auto parameters = step.mapStates();
+  request->vectorsDecay =
+      llvm::any_of(request->optimizer->hyperparameters(), isDecay) &&
+      llvm::any_of(results.entries, [&](const ResultList::Entry &entry) {
+        FlatSymbolRefAttr symbol = entry.gradient();
+        if (!symbol)
+          return false;
+        RankedTensorType type = tensorType(parameters.lookup(symbol));
+        return isVector(symbol.getValue(), type) &&
+               request->decays(symbol.getValue(), type);
+      });
   FailureOr<Hyperparameters> added = addHyperparameters(step, *request);
   if (failed(added))
     return signalPassFailure();
@@ -474,6 +532,12 @@ void ApplyOptimizer::runOnOperation() {
   if (!number)
     number = startStep();
   request->optimizer->buildScalars(a, hyper, number);
+  if (request->vectorsDecay) {
+    Hyperparameters own = hyper;
+    own["weight_decay"] =
+        orElse(a, hyper.lookup(kVectorDecayName), hyper.lookup("weight_decay"));
+    request->ofVectors->buildScalars(a, own, number);
+  }
 
   // All moments become arguments together: each time is linear in the number
   // of arguments.

@@ -147,15 +147,21 @@ def ApplyOptimizer : Pass<"ingot-apply-optimizer", "::mlir::ModuleOp"> {
     |---|---|
     | `sgd` | g += wd p; p -= lr g |
     | `momentum` | g += wd p; b = momentum b + g; p -= lr b |
+    | `nesterov` | g += wd p; b = momentum b + g; p -= lr (g + momentum b) |
     | `adam` | g += wd p; m, v = means of g, g^2; p -= lr m' / (sqrt(v') + eps), where ' corrects the bias |
     | `adamw` | p -= lr wd p, then as adam without wd |
     | `adamw-hf` | p -= lr sqrt(1 - beta2^t) / (1 - beta1^t) m / (sqrt(v) + eps), then p -= lr wd p; without the corrections for a `correct_bias` of 0 |
     | `adagrad` | g += wd p; s += g^2; p -= lr g / (sqrt(s) + eps) |
+    | `rmsprop` | g += wd p; v = mean of g^2; p -= lr g / (sqrt(v) + eps) |
+    | `adadelta` | g += wd p; v = mean of g^2; d = sqrt((u + eps) / (v + eps)) g; u = mean of d^2; p -= lr d |
     | `lamb` | r = m' / (sqrt(v') + eps) + wd p; p -= lr (norm(p) / norm(r)) r |
     | `lion` | p -= lr (sign(beta1 m + (1 - beta1) g) + wd p); m = beta2 m + (1 - beta2) g |
 
     With `clip`, all gradients are multiplied by min(1, clip_norm / (norm + 1e-6)), where `norm`, the norm of all
     gradients together, is a result named `grad_norm`; a `clip_norm` of 0 disables clipping.
+
+    The weight decay of norms and biases, which are parameters of at most one dimension, or with such a name and at
+    most one dimension that is not 1, is `weight_decay.norms+biases` where that is not negative, as it is by default.
 
     With `group=NAME=REGEX`, the parameters that the regular expression finds, unless they are in a group before, have
     hyperparameters of their own: `lr.NAME`, a factor of `lr`; `weight_decay.NAME`, which is `weight_decay` if it is
@@ -174,7 +180,7 @@ def ApplyOptimizer : Pass<"ingot-apply-optimizer", "::mlir::ModuleOp"> {
     Option<"optimizer", "optimizer", "std::string", "\"\"",
            "one of the names above; that of the imported step, else adamw">,
     Option<"noDecay", "no-decay", "std::string", "\"\"",
-           "regular expression: parameters with a matching name have no weight decay">,
+           "regular expression: parameters with a matching name have no weight decay; or norms-and-biases">,
     Option<"clip", "clip", "bool", "false", "clip gradients by their global norm">,
     Option<"clipNorm", "clip-norm", "double", "1.0",
            "default of the trainer's option for the norm to clip at; 0 does not clip">,

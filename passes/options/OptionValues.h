@@ -30,6 +30,9 @@ inline constexpr llvm::StringLiteral kOptimizerPrecisions[] = {"fp32", "bf16"};
 inline constexpr llvm::StringLiteral kMatmulKernels[] = {"auto", "library",
                                                          "own"};
 
+/// What --no-decay takes instead of a regular expression.
+inline constexpr llvm::StringLiteral kNormsAndBiases = "norms-and-biases";
+
 /// Where batch normalization around convolutions on GPUs is computed.
 inline constexpr llvm::StringLiteral kConvFusions[] = {"auto", "off"};
 

@@ -262,6 +262,10 @@ static void addOutputs(CLI::App &app, CompilerOptions &options) {
       ->group(group);
 }
 
+/// Where the options are that say nothing to trainers for CPUs, also those of
+/// passes.
+static constexpr const char *kGpuGroup = "GPUs only";
+
 /// What is predicted; returns --fit.
 static CLI::Option *addPlanning(CLI::App &app, CompilerOptions &options,
                                 std::string &fit) {
@@ -278,12 +282,13 @@ static CLI::Option *addPlanning(CLI::App &app, CompilerOptions &options,
                  "file of its figures (docs/machine.md); writes nothing else")
       ->type_name("GPU")
       ->excludes("--machine", "--plan", "--output", "--emit")
-      ->group(group);
+      ->group(kGpuGroup);
   app.add_flag("--nondeterministic", options.nondeterministic,
-               "predict the step of a trainer that is run with "
-               "--nondeterministic: attention's gradients sum in any order")
+               "for --plan-gpu: the trainer will be run with its option "
+               "--nondeterministic, with which gradients of attention are "
+               "faster, and differ in the last bits from run to run")
       ->needs("--plan-gpu")
-      ->group(group);
+      ->group(kGpuGroup);
   return app
       .add_option("--fit", fit,
                   "find and print the largest batch whose planned memory fits; "
@@ -315,7 +320,7 @@ static CLI::Option *addTuning(CLI::App &app, Tuning &tuning,
   app.add_option("--tune-seconds", tuning.seconds, "how long --tune may take")
       ->type_name("SECONDS")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber)
+      ->check(CLI::Validator(CLI::PositiveNumber).description(""))
       ->needs(tune);
   app.add_option("--tune-data", tuning.data,
                  "data that --tune measures with; random numbers without it")
@@ -350,6 +355,13 @@ ingot::parseCompilerOptions(int argc, const char *const *argv) {
   app.set_help_flag("-h,--help", "Print this and exit");
   app.set_version_flag("--version", "ingotc " INGOT_VERSION,
                        "Print the version and exit");
+  app.footer(
+      "Examples:\n"
+      "  ingotc model.onnx -o trainer --loss cross-entropy --batch 32\n"
+      "  ingotc model.onnx -o trainer --loss cross-entropy --batch 32 \\\n"
+      "    --precision bf16 --clip --report compiled.html\n"
+      "  ingotc model.onnx -o trainer --loss mse --fit 8GiB\n"
+      "Then ./trainer --help has the options of the run, and examples.");
   runtime::addConfigOptions(app, printsConfig, "Options");
   app.add_option("MODEL", options.model, "the ONNX model")
       ->type_name("")

@@ -49,12 +49,13 @@ std::string HelpFormatter::make_option_desc(const CLI::Option *option) const {
 }
 
 std::string HelpFormatter::make_footer(const CLI::App *app) const {
-  if (variables.empty())
-    return Formatter::make_footer(app);
   std::stringstream text;
-  text << "Environment:\n";
+  if (!variables.empty())
+    text << "Environment:\n";
   for (auto [name, description] : variables)
     CLI::detail::format_help(text, fmt::format("  {}", name),
                              wrap(description, kWidth - kColumn), kColumn);
+  if (!app->get_footer().empty())
+    text << (variables.empty() ? "" : "\n") << app->get_footer() << "\n";
   return text.str();
 }

@@ -20,7 +20,8 @@ struct EnvironmentVariable {
 };
 
 /// The value's name follows each option, the default follows its description in
-/// brackets, and lines fit a terminal. Environment variables come last.
+/// brackets, and lines fit a terminal. Environment variables come last, before
+/// the footer, which has examples.
 class HelpFormatter : public CLI::Formatter {
 public:
   explicit HelpFormatter(std::vector<EnvironmentVariable> variables = {});

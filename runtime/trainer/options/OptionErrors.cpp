@@ -47,6 +47,9 @@ Error ingot::runtime::explainUnknown(const std::string &argument,
                           ? "--clip-norm X sets the norm to clip to"
                           : "compile the model with ingotc --clip; --clip-norm "
                             "X then sets the norm to clip to");
+  if (flag == "--nesterov")
+    return usageError(flag, "unknown option",
+                      "compile the model with ingotc --optimizer nesterov");
   std::string plain = flag;
   std::replace(plain.begin(), plain.end(), '_', '-');
   std::string own = findSimilar(plain, listOptions(app));

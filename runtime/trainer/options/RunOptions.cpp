@@ -7,6 +7,7 @@
 #include "runtime/trainer/options/Hyperparameters.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <limits>
 #include <stdexcept>
 
@@ -74,8 +75,60 @@ static void addRates(CLI::App &app, Options &options) {
       ->group(kRun);
 }
 
+static CLI::Validator isValueOf(const std::string &hyperparameter) {
+  return CLI::Validator(
+      [hyperparameter](std::string &text) {
+        return checkHyperparameter(hyperparameter, text);
+      },
+      "");
+}
+
+static CLI::Validator isNormsAndBiases() {
+  return CLI::Validator(
+      [](const std::string &text) -> std::string {
+        if (text == "norms-and-biases")
+          return {};
+        return fmt::format("'{}' is not norms-and-biases: other parameters "
+                           "are compiled in, with ingotc --no-decay or --group",
+                           text);
+      },
+      "");
+}
+
+void ingot::runtime::addHyperparameters(CLI::App &app, Options &options,
+                                        const Manifest &manifest) {
+  for (const HyperparameterSpec &spec : manifest.hyperparameters) {
+    double &value = options.hyperparameters[spec.name];
+    value = spec.value;
+    if (isOfGroup(spec.name))
+      continue;
+    const KnownHyperparameter *known = findKnownHyperparameter(spec.name);
+    app.add_option(getFlag(spec.name), value,
+                   known ? known->description
+                         : "Hyperparameter of the optimizer")
+        ->type_name("X")
+        ->check(isValueOf(spec.name))
+        ->default_str(fmt::format("{}", spec.value))
+        ->group("Hyperparameters");
+  }
+  if (manifest.findHyperparameter("weight_decay"))
+    app.add_option("--no-decay", options.noDecay,
+                   "Parameters without weight decay: those of norms and "
+                   "biases; for others, ingotc --no-decay REGEX or --group")
+        ->type_name("norms-and-biases")
+        ->check(isNormsAndBiases())
+        ->group("Hyperparameters");
+}
+
 void ingot::runtime::addRunOptions(CLI::App &app, Options &options,
                                    const Manifest &manifest) {
+  app.footer("Examples:\n"
+             "  TRAINER --data train.npz --eval-data eval.npz --epochs 3 \\\n"
+             "    --schedule cosine --warmup 5% --save run --log run.jsonl \\\n"
+             "    --export trained.onnx\n"
+             "  TRAINER --data train.npz --eval-data eval.npz --resume run \\\n"
+             "    --save run --epochs 5\n"
+             "  TRAINER --eval-data eval.npz --resume run --evaluate");
   CLI::Option *epochs =
       app.add_option("--epochs", options.epochs,
                      "Passes over the data [1, unless --steps is given]")
@@ -210,6 +263,23 @@ void ingot::runtime::readGroups(Options &options,
       rest = comma == std::string::npos ? "" : rest.substr(comma + 1);
     } while (!rest.empty());
   }
+}
+
+/// The weight decay of norms and biases; absent where none of them decays.
+static constexpr const char *kVectorDecay = "weight_decay.norms+biases";
+
+void ingot::runtime::readDecay(Options &options) {
+  auto found = options.hyperparameters.find(kVectorDecay);
+  if (options.noDecay.empty() || found == options.hyperparameters.end())
+    return;
+  found->second = 0;
+  options.given.insert(getFlag(kVectorDecay));
+}
+
+bool ingot::runtime::haveVectorsNoDecay(
+    const std::map<std::string, double> &hyperparameters) {
+  auto found = hyperparameters.find(kVectorDecay);
+  return found != hyperparameters.end() && found->second == 0;
 }
 
 std::vector<std::string> ingot::runtime::formatGroups(

@@ -14,8 +14,12 @@
 
 namespace ingot::runtime {
 
-/// Adds them to the table of options.
+/// Adds them to the table of options, and examples of them to its help.
 void addRunOptions(CLI::App &app, Options &options, const Manifest &manifest);
+
+/// Adds those of the optimizer's hyperparameters.
+void addHyperparameters(CLI::App &app, Options &options,
+                        const Manifest &manifest);
 
 /// Completes what the texts of these options stand for, and checks them
 /// together. Throws usageError.
@@ -28,6 +32,12 @@ bool isOfGroup(const std::string &hyperparameter);
 /// `head:lr=0.1,decay=0,freeze-until=100`. Throws usageError.
 void readGroups(Options &options, const std::vector<std::string> &words,
                 const Manifest &manifest);
+
+/// Takes the weight decay from norms and biases, if that was asked for.
+void readDecay(Options &options);
+
+/// Whether norms and biases have no weight decay.
+bool haveVectorsNoDecay(const std::map<std::string, double> &hyperparameters);
 
 /// Returns the words that set them.
 std::vector<std::string>

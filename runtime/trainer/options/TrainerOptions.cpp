@@ -69,14 +69,6 @@ static constexpr int64_t kMostWorkers = 256;
 /// A queue has a batch that is read beside those that are made.
 static constexpr int64_t kFewestBatches = 2, kMostBatches = 1024;
 
-static CLI::Validator isValueOf(const std::string &hyperparameter) {
-  return CLI::Validator(
-      [hyperparameter](std::string &text) {
-        return checkHyperparameter(hyperparameter, text);
-      },
-      "");
-}
-
 void OptionTable::addData(Options &options) {
   std::string group = "Data";
   app.add_option("--data", options.data,
@@ -319,9 +311,9 @@ void OptionTable::addObserving(Options &options) {
       ->capture_default_str()
       ->group("Run");
   app.add_flag("--nondeterministic", options.nondeterministic,
-               "On a GPU: a faster gradient of attention, which differs in the "
-               "last bits from run to run")
-      ->group("Run");
+               "A faster gradient of attention, which differs in the last bits "
+               "from run to run")
+      ->group("GPUs only");
 }
 
 OptionTable::OptionTable(Options &options, const Manifest &manifest) {
@@ -336,20 +328,7 @@ OptionTable::OptionTable(Options &options, const Manifest &manifest) {
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   addData(options);
   addRunOptions(app, options, manifest);
-  for (const HyperparameterSpec &spec : manifest.hyperparameters) {
-    double &value = options.hyperparameters[spec.name];
-    value = spec.value;
-    if (isOfGroup(spec.name))
-      continue;
-    const KnownHyperparameter *known = findKnownHyperparameter(spec.name);
-    app.add_option(getFlag(spec.name), value,
-                   known ? known->description
-                         : "Hyperparameter of the optimizer")
-        ->type_name("X")
-        ->check(isValueOf(spec.name))
-        ->default_str(fmt::format("{}", spec.value))
-        ->group("Hyperparameters");
-  }
+  addHyperparameters(app, options, manifest);
   app.add_option("--group", groups,
                  "For the parameters of a group (ingotc --group): a factor of "
                  "the learning rate, the weight decay, the steps for which "
@@ -564,6 +543,7 @@ ParsedOptions ingot::runtime::parseOptions(int argc, const char *const *argv,
     options.config = table.app.get_config_ptr()->as<std::string>();
   table.finishInputs(options, manifest);
   readGroups(options, table.groups, manifest);
+  readDecay(options);
   if (int64_t workers = 0; parseWhole(table.workers, workers))
     options.workers = workers;
   if (auto schedule = ProfileSchedule::parse(options.profileSteps))

@@ -77,7 +77,7 @@ struct Options {
   /// The MiB after which a log becomes FILE.1 and begins anew; 0 for never.
   int64_t logMostMb = 0;
   /// What the command line has for the options above.
-  std::string scheduleText, warmupText, nanText;
+  std::string scheduleText, warmupText, nanText, noDecay;
   bool printConfig = false;
   /// The values of all options by their names without dashes.
   std::map<std::string, std::vector<std::string>> configuration;

@@ -127,6 +127,8 @@ void ingot::runtime::inheritSettings(Options &options, const Manifest &manifest,
       inherit(getFlag(name), value->second, old, asItIs);
   if (auto words = formatGroups(options.hyperparameters); !words.empty())
     options.configuration["group"] = words;
+  if (haveVectorsNoDecay(options.hyperparameters))
+    options.configuration["no-decay"] = {"norms-and-biases"};
   try {
     inherit("--schedule", options.schedule,
             ScheduleShape::parse(saved.schedule),

@@ -11,22 +11,22 @@
 // CHECK-SAME: {default = 0.99{{[0-9]*}} : f64, name = "beta2"}, {default = 1.000000e-08 : f64, name = "eps"}, {default = 1.000000e-02 : f64, name = "weight_decay"}]
 // CHECK-SAME: ingot.optimizer = "adamw"
 // CHECK:      ingot.state step @step : tensor<i64> = dense<0>
-// CHECK-NEXT: ingot.state moment @"w/exp_avg" : tensor<4xf32> = dense<0.000000e+00>
-// CHECK-NEXT: ingot.state moment @"w/exp_avg_sq" : tensor<4xf32> = dense<0.000000e+00>
+// CHECK-NEXT: ingot.state moment @"w/exp_avg" : tensor<2x2xf32> = dense<0.000000e+00>
+// CHECK-NEXT: ingot.state moment @"w/exp_avg_sq" : tensor<2x2xf32> = dense<0.000000e+00>
 // CHECK-NEXT: ingot.state moment @"w.bias/exp_avg" : tensor<2xf32>
-ingot.state parameter @w : tensor<4xf32> = dense<1.0> : tensor<4xf32>
+ingot.state parameter @w : tensor<2x2xf32> = dense<1.0> : tensor<2x2xf32>
 ingot.state parameter @w.bias : tensor<2xbf16> = dense<1.0> : tensor<2xbf16>
 ingot.state running @m : tensor<f32> = dense<1.0> : tensor<f32>
 
 // CHECK-LABEL: func.func @train_step(
 // CHECK-SAME:    ingot.name = "x"}, %[[LR:[a-z0-9]+]]: tensor<f64> {ingot.kind = "hyper", ingot.name = "lr"},
 // CHECK-SAME:    %[[DECAY:[a-z0-9]+]]: tensor<f64> {ingot.kind = "hyper", ingot.name = "weight_decay"},
-// CHECK-SAME:    %[[W:[a-z0-9]+]]: tensor<4xf32> {ingot.state = @w}, %[[BIAS:[a-z0-9]+]]: tensor<2xbf16> {ingot.state = @w.bias},
+// CHECK-SAME:    %[[W:[a-z0-9]+]]: tensor<2x2xf32> {ingot.state = @w}, %[[BIAS:[a-z0-9]+]]: tensor<2xbf16> {ingot.state = @w.bias},
 // CHECK-SAME:    %[[STEP:[a-z0-9]+]]: tensor<i64> {ingot.state = @step},
-// CHECK-SAME:    {ingot.state = @"w/exp_avg"}, %{{[a-z0-9]+}}: tensor<4xf32> {ingot.state = @"w/exp_avg_sq"},
-// CHECK-SAME:    -> (tensor<f32> {ingot.name = "loss"}, tensor<4xf32> {ingot.state = @w}, tensor<2xbf16> {ingot.state = @w.bias},
+// CHECK-SAME:    {ingot.state = @"w/exp_avg"}, %{{[a-z0-9]+}}: tensor<2x2xf32> {ingot.state = @"w/exp_avg_sq"},
+// CHECK-SAME:    -> (tensor<f32> {ingot.name = "loss"}, tensor<2x2xf32> {ingot.state = @w}, tensor<2xbf16> {ingot.state = @w.bias},
 // CHECK-SAME:        tensor<f32> {ingot.state = @m}, tensor<i64> {ingot.state = @step},
-// CHECK-SAME:        tensor<4xf32> {ingot.state = @"w/exp_avg"},
+// CHECK-SAME:        tensor<2x2xf32> {ingot.state = @"w/exp_avg"},
 
 // Scalars are f64, once for all parameters.
 // CHECK:         %[[NEXT_STEP:.*]] = ingot.add %[[STEP]],
@@ -43,29 +43,29 @@ ingot.state running @m : tensor<f32> = dense<1.0> : tensor<f32>
 
 // SGD-NOT:   ingot.state moment
 // SGD-LABEL: func.func @train_step(
-// SGD-SAME:    %[[W:[a-z0-9]+]]: tensor<4xf32> {ingot.state = @w}
+// SGD-SAME:    %[[W:[a-z0-9]+]]: tensor<2x2xf32> {ingot.state = @w}
 // SGD:         %[[DECAY:.*]] = ingot.mul %{{.*}}, %[[W]]
 // SGD:         %[[G:.*]] = ingot.add %{{.*}}, %[[DECAY]]
 // SGD:         %[[STEP:.*]] = ingot.mul %{{.*}}, %[[G]]
 // SGD:         ingot.add %[[W]], %[[STEP]]
 
-// MOMENTUM: ingot.state moment @"w/momentum" : tensor<4xf32>
+// MOMENTUM: ingot.state moment @"w/momentum" : tensor<2x2xf32>
 
 // CLIP:       name = "clip_norm"
 // CLIP-LABEL: func.func @train_step(
-// CLIP-SAME:    -> (tensor<f32> {ingot.name = "loss"}, tensor<f32> {ingot.name = "grad_norm"}, tensor<4xf32> {ingot.state = @w},
+// CLIP-SAME:    -> (tensor<f32> {ingot.name = "loss"}, tensor<f32> {ingot.name = "grad_norm"}, tensor<2x2xf32> {ingot.state = @w},
 // CLIP-COUNT-2: ingot.reduce sum
 // CLIP:         %[[NORM:.*]] = ingot.sqrt %{{.*}} : tensor<f64>
 // CLIP:         %[[NORM32:.*]] = ingot.cast %[[NORM]] : tensor<f64> -> tensor<f32>
 // CLIP:         %[[FACTOR:.*]] = ingot.min %{{.*}}, %{{.*}} : tensor<f64>
 // CLIP:         return %{{.*}}, %[[NORM32]],
 func.func @train_step(%x: tensor<f32> {ingot.kind = "data", ingot.name = "x"},
-                      %w: tensor<4xf32> {ingot.state = @w},
+                      %w: tensor<2x2xf32> {ingot.state = @w},
                       %b: tensor<2xbf16> {ingot.state = @w.bias},
                       %m: tensor<f32> {ingot.state = @m})
-    -> (tensor<f32> {ingot.name = "loss"}, tensor<4xf32> {ingot.gradient = @w},
+    -> (tensor<f32> {ingot.name = "loss"}, tensor<2x2xf32> {ingot.gradient = @w},
         tensor<2xbf16> {ingot.gradient = @w.bias}, tensor<f32> {ingot.state = @m}) {
-  %gw = ingot.exp %w : tensor<4xf32>
+  %gw = ingot.exp %w : tensor<2x2xf32>
   %gb = ingot.exp %b : tensor<2xbf16>
-  return %x, %gw, %gb, %m : tensor<f32>, tensor<4xf32>, tensor<2xbf16>, tensor<f32>
+  return %x, %gw, %gb, %m : tensor<f32>, tensor<2x2xf32>, tensor<2xbf16>, tensor<f32>
 }

@@ -141,7 +141,8 @@ void ingot::checkNames(ModuleOp module, const CompilerOptions &options) {
     return;
   checkName("freeze", options.import.freeze, initializers, "parameter");
   checkName("trainable", options.import.trainable, initializers, "parameter");
-  checkName("no-decay", pipeline.noDecay, trained, "trained parameter");
+  if (pipeline.noDecay != kNormsAndBiases.str())
+    checkName("no-decay", pipeline.noDecay, trained, "trained parameter");
   checkName("keep-fp32", pipeline.keepFp32, nodes, "node");
   checkName("force-low", pipeline.forceLow, nodes, "node");
   checkRemat(pipeline, nodes);

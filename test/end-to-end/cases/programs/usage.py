@@ -3,11 +3,12 @@
 
 import json
 import random
+import re
 import shutil
 
 import numpy as np
 import onnx
-from harness import case, check, golden
+from harness import DIGITS, case, check, golden
 from onnx import TensorProto, helper
 
 MODEL = golden("multilabel").model
@@ -72,11 +73,17 @@ def ingotc_help(ingot):
         check(option in text, f"--help does not mention {option}")
     lines = text.splitlines()
     headings = [line[:-1] for line in lines if line.endswith(":") and not line.startswith(" ")]
-    groups = ["Model", "What is trained", "Precision", "Ranks", "The machine", "Kernels and memory", "Output",
-              "Planning", "Tuning", "Environment"]  # fmt: skip
+    groups = ["Model", "What is trained", "Precision", "Ranks", "The machine", "Kernels and memory", "GPUs only",
+              "Output", "Planning", "Tuning", "Environment", "Examples"]  # fmt: skip
     check([name for name in headings if name in groups] == groups, f"--help has {headings}")
     check(max(map(len, lines)) <= 80, "--help is wider than a terminal")
     check("INGOT_MACHINE" in text and "--grad-accumulation N" in text, text)
+    check("--matmul-kernels NAME" in text and "--conv-fusion NAME" in text, "options without the name of a value")
+    # The last part are commands that work.
+    for command in re.findall(r"  ingotc (.*)", text.split("Examples:")[1].replace("\\\n", "")):
+        words = command.replace("model.onnx", str(DIGITS / "digits.onnx")).replace("cross-entropy", "ce").split()
+        words = [ingot.path("out") if word in ("trainer", "compiled.html") else word for word in words]
+        ingot.succeed(ingot.ingotc(*(words if "--fit" not in words else [*words[:-2], "--batch", "2"])))
     version = ingot.succeed(ingot.ingotc("--version")).out
     check("ingotc" in version and any(c.isdigit() for c in version), f"--version says {version!r}")
 
@@ -223,6 +230,12 @@ def trainer_help(ingot):
     for option in ("--data", "--epochs", "--lr", "--weight-decay", "--export", "--inspect"):
         check(option in text, f"--help does not mention {option}")
     check("0.001" in text, "--help does not show the default rate")
+    # It ends with examples, which work one after the other.
+    folder, data = ingot.path("run"), ingot.path("data.npz")
+    np.savez(data, **good_data())
+    places = {"train.npz": data, "eval.npz": data, "run": folder, "TRAINER": trainer}
+    for command in re.findall(r"  (TRAINER .*)", text.split("Examples:")[1].replace("\\\n", "")):
+        ingot.succeed([places.get(word, word) for word in command.split()])
     ingot.succeed([trainer, "--version"])
 
 

@@ -55,3 +55,34 @@ def errors(ingot):
     base = [G.model, "-o", ingot.path("t"), *G.compile_flags("adamw")]
     ingot.check_error(ingot.ingotc(*base, "--group", "head=elephant"), 2, "--group", "no parameter")
     ingot.check_error(ingot.ingotc(*base, "--group", "head"), 2, "--group", "NAME=REGEX")
+
+
+@case("norms-and-biases-without-decay")
+def norms_and_biases(ingot):
+    """Left out by the run or when compiling, with the same bits; a resumed run inherits it; other names are refused."""
+    flags = ["--weight-decay", "0.5", "--steps", "8"]
+    for optimizer, more in (("adamw", []), ("momentum", ["--group", "head=net.4"])):
+        trainer, compiled = (
+            compile_with(ingot, optimizer, *more, *words) for words in ([], ["--no-decay", "norms-and-biases"])
+        )
+        outs = {}
+        for name, command in (
+            ("none", [trainer]), ("run", [trainer, "--no-decay", "norms-and-biases"]), ("compiled", [compiled]),
+            ("both", [compiled, "--no-decay", "norms-and-biases"]),
+        ):  # fmt: skip
+            outs[name] = ingot.path("out.onnx")
+            ingot.succeed([*command, *BASE, *flags, "--export", outs[name]])
+        weights = {name: initializers(out) for name, out in outs.items()}
+        for name, want in weights["compiled"].items():
+            check(np.array_equal(weights["run"][name], want), f"{optimizer}: {name}")
+            if name.endswith("bias"):
+                check(not np.array_equal(weights["none"][name], want), f"{optimizer}: {name} does not decay")
+        check(outs["both"].read_bytes() == outs["compiled"].read_bytes(), "compiled and run")
+    folder, resumed = ingot.path("save"), ingot.path("resumed.onnx")
+    log = ["--log", folder / "log.jsonl"]
+    base = [trainer, *BASE, "--weight-decay", "0.5", "--no-decay", "norms-and-biases"]
+    ingot.succeed([*base, "--steps", "3", "--save", folder])
+    ingot.succeed([trainer, *BASE[:2], "--resume", folder, "--steps", "8", "--export", resumed, *log])
+    check(resumed.read_bytes() == outs["run"].read_bytes(), "a resumed run decays")
+    check('no-decay = "norms-and-biases"' in (folder / "log.jsonl.toml").read_text(), "not in the configuration")
+    ingot.check_error([trainer, *BASE, "--no-decay", "net"], 2, "--no-decay", "'net' is not norms-and-biases")
