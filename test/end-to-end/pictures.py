@@ -133,11 +133,19 @@ def all_kinds(width, height):
         "gif-gray": encode(gray, "GIF", interlace=1),
         "gif-transparent": encode(indexed, "GIF", transparency=3, interlace=0),
         "gif-animated": encode(image, "GIF", save_all=True, append_images=[image.rotate(90)]),
+        "ppm": encode(image, "PPM"),
+        "pgm": encode(gray, "PPM"),
+        "pbm": encode(image.convert("1"), "PPM"),
         "bmp": encode(image, "BMP"),
         "bmp-gray": encode(gray, "BMP"),
         "bmp-bits": encode(image.convert("1"), "BMP"),
         "bmp-palette": encode(indexed, "BMP"),
         "bmp-alpha": encode(alpha, "BMP"),
     }
+    plain = " ".join(str(value % 13) for value in range(width * height * 3))
+    files["ppm-plain"] = f"P3 # plain\n{width} {height}\n12\n{plain}".encode()
+    bits = "".join(str(value % 3 % 2) for value in range(width * height))
+    files["pbm-plain"] = f"P1\n{width} {height}\n{bits}\n".encode()
+    files["pgm-99"] = f"P5 {width} {height} 99\n".encode() + bytes(i % 100 for i in range(width * height))
     files |= dict(_pngs(width, height)) | dict(_bmps(width, height))
     return files

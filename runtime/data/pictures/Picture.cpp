@@ -38,6 +38,15 @@ static bool isBmp(std::string_view bytes) {
          std::find(std::begin(sizes), std::end(sizes), size) != std::end(sizes);
 }
 
+/// Whether the bytes begin with `P1` to `P6` and white space.
+static bool isPnm(std::string_view bytes) {
+  return bytes.size() > 3 && bytes[0] == 'P' && bytes[1] >= '1' &&
+         bytes[1] <= '6' &&
+         (bytes[2] == ' ' || bytes[2] == '\n' || bytes[2] == '\r' ||
+          bytes[2] == '\t') &&
+         (bytes[3] == '#' || (bytes[3] >= '0' && bytes[3] <= '9'));
+}
+
 std::optional<PictureKind>
 ingot::runtime::recognizePicture(std::string_view bytes) {
   if (bytes.starts_with("\xff\xd8\xff"))
@@ -50,6 +59,8 @@ ingot::runtime::recognizePicture(std::string_view bytes) {
     return PictureKind::Gif;
   if (isBmp(bytes))
     return PictureKind::Bmp;
+  if (isPnm(bytes))
+    return PictureKind::Pnm;
   return std::nullopt;
 }
 
@@ -89,8 +100,9 @@ static const PictureCodec &findCodec(std::string_view bytes,
       throw badInput(
           where, "pictures in " + std::string(other) + " are not read", hint);
     throw badInput(where,
-                   bytes.empty() ? "the picture is empty"
-                                 : "no picture in JPEG, PNG, WebP, GIF or BMP",
+                   bytes.empty()
+                       ? "the picture is empty"
+                       : "no picture in JPEG, PNG, WebP, GIF, BMP or PNM",
                    hint);
   }
   if (!ingot_picture_codecs)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// Pictures in JPEG, PNG, WebP, GIF and BMP. The codecs (formats/Codecs.h)
+// Pictures in JPEG, PNG, WebP, GIF, BMP and PNM. The codecs (formats/Codecs.h)
 // decode; here is what bounds them.
 //
 //===----------------------------------------------------------------------===//
@@ -54,7 +54,8 @@ struct PixelFormat {
 
 /// The fields that pictures have unless a recipe says otherwise.
 inline constexpr const char *kPictureFields[] = {"image", "img",  "jpg", "jpeg",
-                                                 "png",   "webp", "gif", "bmp"};
+                                                 "png",   "webp", "gif", "bmp",
+                                                 "ppm",   "pgm",  "pbm"};
 
 /// The most pixels of a picture: what Pillow warns from.
 inline constexpr int64_t kMostPixels = 89478485;

@@ -21,7 +21,7 @@ from pictures import all_kinds  # noqa: E402
 SEEDS = pathlib.Path(__file__).parent / "seeds"
 # Of all pictures that trainers read, those of unlike code.
 PICTURES = """jpeg-cmyk jpeg-rgb png-interlaced png-color-16 png-palette-2 png-gray-1 webp webp-animated
-gif gif-animated bmp-4 bmp-24 bmp-565 bmp-os2 bmp-runs-8 bmp-runs-4""".split()
+gif gif-animated bmp-4 bmp-24 bmp-565 bmp-os2 bmp-runs-8 bmp-runs-4 ppm pbm ppm-plain""".split()
 
 
 def npy(array):

@@ -16,6 +16,8 @@ const PictureCodec *ingot::runtime::ingot_picture_codecs(PictureKind kind) {
     return &kGifCodec;
   case PictureKind::Bmp:
     return &kBmpCodec;
+  case PictureKind::Pnm:
+    return &kPnmCodec;
   }
   __builtin_unreachable();
 }

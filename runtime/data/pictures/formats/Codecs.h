@@ -18,7 +18,7 @@
 
 namespace ingot::runtime {
 
-enum class PictureKind { Jpeg, Png, WebP, Gif, Bmp };
+enum class PictureKind { Jpeg, Png, WebP, Gif, Bmp, Pnm };
 
 /// Returns the format that the bytes begin like.
 std::optional<PictureKind> recognizePicture(std::string_view bytes);
@@ -36,7 +36,7 @@ struct PictureCodec {
 };
 
 extern const PictureCodec kJpegCodec, kPngCodec, kWebPCodec, kGifCodec,
-    kBmpCodec;
+    kBmpCodec, kPnmCodec;
 
 /// Returns the error of a picture.
 Error badPicture(const std::string &where, const std::string &what);

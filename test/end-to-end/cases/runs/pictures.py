@@ -43,10 +43,10 @@ def archive(ingot, files):
     return path
 
 
-def pixels(ingot, files, dtype="float", channels=3, steps="decode"):
+def pixels(ingot, files, dtype="float", channels=3, steps="decode", flags=()):
     """What the trainer reads, with the colors last."""
     out, data = ingot.path("out.npz"), archive(ingot, files)
-    run = [model(ingot, dtype, channels), "--eval-data", data, "--steps", "0", "--input", f"x={steps}"]
+    run = [model(ingot, dtype, channels), "--eval-data", data, "--steps", "0", "--input", f"x={steps}", *flags]
     ingot.succeed([*run, "--predict", out])
     return np.load(out)["y"].transpose(0, 2, 3, 1)
 
@@ -304,6 +304,11 @@ def orientation(ingot):
     got = pixels(ingot, files, steps="decode,orient") * 255
     for i, want in enumerate(wanted):
         differ(got[i], want, 1.01, f"file {i}")
+    kept = ["--cache", ingot.path("kept")]
+    for _ in range(2):
+        check((pixels(ingot, files, steps="decode,orient", flags=kept) * 255 == got).all(), "other pixels with a cache")
+    stored = pixels(ingot, files[:3], steps="decode", flags=kept) * 255
+    differ(stored[1], np.asarray(Image.open(io.BytesIO(files[1]))).astype(float), 1.01, "as stored, with a cache")
     # Parts of a JPEG, and at a fraction of its size.
     large = scene(160, 120).filter(ImageFilter.GaussianBlur(3))
     trainer = model(ingot, "float", 3)

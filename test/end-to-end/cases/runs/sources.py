@@ -27,7 +27,7 @@ g (int64[n,16] ids) => (float[n,16,32] logits) {
   e = Gather(table, ids)
   logits = MatMul(e, w)
 }"""
-RECIPE = "image=decode,resize:10,crop:8,flip,normalize:0.5:0.5"
+RECIPE = "image=decode,resize:10,crop:8,flip,trivial-augment,color-jitter:hue=0.1:contrast=0.3,normalize:0.5:0.5"
 ARROW = HERE.parent / "fuzz/readers/seeds/arrow"
 
 

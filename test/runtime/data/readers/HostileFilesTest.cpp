@@ -198,6 +198,8 @@ INSTANTIATE_TEST_SUITE_P(
              "decode,resize:8x8"},
         Kind{"GIF", "%/class/a.gif", readSeed("picture/gif"), nullptr, "",
              "image", "decode,resize:8x8"},
+        Kind{"plain PPM", "%/class/a.ppm", readSeed("picture/ppm-plain"),
+             nullptr, "", "image", "decode,resize:8x8"},
         Kind{"BMP of fields", "%/class/a.bmp", readSeed("picture/bmp-565"),
              nullptr, "", "image", "decode,resize:8x8"},
         Kind{"BMP of runs", "%/class/a.bmp", readSeed("picture/bmp-runs-8"),
