@@ -42,6 +42,7 @@ void ingot::buildTrainingPipeline(OpPassManager &manager,
                                   const Target &target) {
   // While ops are where the model has them.
   manager.addPass(createCheckSamples());
+  manager.addPass(createCheckTokens({options.loss}));
   // Constants fold before differentiation, so that no gradient is built for
   // what the importer left of shape computations.
   manager.addNestedPass<func::FuncOp>(createSimplify());

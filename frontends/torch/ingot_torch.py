@@ -19,19 +19,19 @@ installed. docs/guide/exporting-from-pytorch.md tells of the traps one by one.
 """
 
 import copy
-import inspect
 import os
 import pathlib
-import re
 import tempfile
 import warnings
 
+import ingot_torch_arguments
 import ingot_torch_exporter
 import numpy as np
 import onnx
 import onnx.external_data_helper
 import onnx.numpy_helper
 import torch
+from ingot_torch_errors import ExportError, LoadError
 from torch import nn
 from torch.utils import _pytree as pytree
 
@@ -45,22 +45,12 @@ BATCH_NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
 DROPOUTS = (nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d)
 
 
-class ExportError(RuntimeError):
-    """The file would not train as the module does; says why and what to do."""
-
-    def __init__(self, what, hint):
-        super().__init__(f"{what}\nhint: {hint}")
-
-
-class LoadError(ExportError):
-    """The trained weights are not those of the module."""
-
-
 def export(module, args=(), kwargs=None, path="model.onnx", **options):
     """Writes `module` to `path` and checks the file, as export_for_training does.
 
-    args, kwargs    what forward is called with; tensors have two samples or more
-                    in the first dimension, and what is no tensor is fixed in the
+    args, kwargs    what forward is called with: tensors, and lists, dictionaries
+                    and dataclasses of them; tensors have two samples or more in
+                    the first dimension, and what is no tensor is fixed in the
                     file
     """
     return export_for_training(module, args, path, example_kwargs=kwargs, **options)
@@ -73,6 +63,7 @@ def export_for_training(
     *,
     example_kwargs=None,
     batch="batch",
+    dynamic_shapes=None,
     input_names=None,
     output_names=None,
     external_data=None,
@@ -83,11 +74,16 @@ def export_for_training(
 ):
     """Writes `module` to `path` and checks the file; raises ExportError.
 
-    example_inputs  tensors, two samples or more in the first dimension of each
+    example_inputs  tensors, two samples or more in the first dimension of each,
+                    or lists, dictionaries and dataclasses of them
     example_kwargs  arguments by name: tensors as above, and constants
     batch           name of that dimension in the file, bound by ingotc --batch;
                     None keeps the examples' size
-    input_names     default: the names of forward's arguments
+    dynamic_shapes  further dimensions that the file leaves open, bound by
+                    ingotc --dim: names by the argument and the dimension, as in
+                    {"ids": {1: "seq"}}; or what torch.export takes
+    input_names     default: the names of forward's arguments, with those of
+                    entries, as in batch_ids
     output_names    default: output, or output_0, output_1, ...; the names of a
                     dictionary's or dataclass's entries
     external_data   weights in PATH.data beside the file (default: from 1 GiB)
@@ -103,15 +99,15 @@ def export_for_training(
     """
     path = pathlib.Path(path)
     inputs = tuple(example_inputs) if isinstance(example_inputs, (tuple, list)) else (example_inputs,)
-    example_kwargs = dict(example_kwargs or {})
-    positional = _argument_names(module, len(inputs)) if not input_names or example_kwargs else None
-    tensors = [*inputs, *(value for value in example_kwargs.values() if isinstance(value, torch.Tensor))]
-    taken = [name for name, value in example_kwargs.items() if isinstance(value, torch.Tensor)]
-    names = list(input_names or [*positional, *taken])
+    inputs, example_kwargs = ingot_torch_arguments.separate((inputs, dict(example_kwargs or {})))
+    positional = ingot_torch_arguments.argument_names(module, len(inputs), is_free=bool(input_names))
+    arguments = dict(zip(positional, inputs)) | example_kwargs
+    found = ingot_torch_arguments.name_tensors(arguments, positional)
+    tensors = list(found.values())
+    names = list(input_names or found)
     if len(names) != len(tensors):
         raise ExportError(f"{len(names)} input_names for {len(tensors)} tensors", "name each of them, in their order")
     _check_examples(tensors, names, batch)
-    _check_constants(example_kwargs)
 
     model = _as_exported(module)
     with torch.no_grad():
@@ -123,13 +119,14 @@ def export_for_training(
     with tempfile.TemporaryDirectory(dir=path.absolute().parent, prefix=f".{path.name}-") as folder:
         # The exporter can write more than protobuf can hold.
         written = pathlib.Path(folder) / path.name
-        shapes = _dynamic_shapes(inputs, example_kwargs, positional, batch)
+        shapes = ingot_torch_arguments.dynamic_shapes_of(arguments, dynamic_shapes, positional, batch)
+        given = tuple(shapes.values()) if shapes and not example_kwargs else shapes
         try:
             program = ingot_torch_exporter.run(
                 model,
                 inputs,
                 kwargs=example_kwargs,
-                dynamic_shapes=shapes,
+                dynamic_shapes=given,
                 input_names=names,
                 output_names=output_names,
                 opset_version=opset_version,
@@ -144,8 +141,9 @@ def export_for_training(
         proto = onnx.load(written, load_external_data=False)
         for graph in [proto.graph, *proto.functions]:
             ingot_torch_exporter.strip_traces(graph)
+        ingot_torch_exporter.write_casts(proto)
         ingot_torch_exporter.mark_frozen(model, proto.graph)
-        _name_batch(proto, names, batch)
+        ingot_torch_arguments.name_dimensions(proto, names, arguments, shapes)
         _check_parameters(model, proto, folder)
         _check_operators(model, proto)
         _check_batch(proto, names, batch)
@@ -156,11 +154,13 @@ def export_for_training(
     return path
 
 
-def load_trained(module, path):
+def load_trained(module, path, prefix=""):
     """Copies trained weights into `module`, by name; raises LoadError.
 
-    path  what a trainer wrote with --export: a .safetensors or an .onnx file, or
-          a checkpoint's
+    path    what a trainer wrote with --export: a .safetensors or an .onnx file,
+            or a checkpoint's
+    prefix  what the file's names begin with before those of the module, which
+            was a part of the one that was exported
 
     Every parameter of the module must be in the file, with its shape; so must
     running statistics where the file has any. Tied parameters are looked up
@@ -175,7 +175,7 @@ def load_trained(module, path):
     parameters = {id(parameter) for parameter in module.parameters()}
     found, missing = [], []
     for tensor, names in entries.values():
-        value = next((values[name] for name in names if name in values), None)
+        value = next((values[prefix + name] for name in names if prefix + name in values), None)
         if value is None:
             if id(tensor) in parameters:
                 missing.append(names[0])
@@ -189,13 +189,25 @@ def load_trained(module, path):
     if missing:
         more = f" and {len(missing) - 4} more" if len(missing) > 4 else ""
         raise LoadError(
-            f"{path}: has no {', '.join(missing[:4])}{more}",
-            "give the file of the model that this module was exported to",
+            f"{path}: has no {', '.join(prefix + name for name in missing[:4])}{more}",
+            _hint_of_prefix(values, [prefix + name for name in missing])
+            or "give the file of the model that this module was exported to",
         )
     with torch.no_grad():
         for tensor, value in found:
             tensor.copy_(torch.from_numpy(np.array(value)))
     return module
+
+
+def _hint_of_prefix(values, missing):
+    """What to do if the names differ in what they begin with; empty if they do not."""
+    begin = next((name[: -len(missing[0])] for name in values if name.endswith("." + missing[0])), None)
+    if begin and all(begin + name in values for name in missing):
+        return f"the names of the file begin with {begin}: add prefix='{begin}'"
+    begin = missing[0].partition(".")[0]
+    if all(name.startswith(begin + ".") and name[len(begin) + 1 :] in values for name in missing):
+        return f"the names of the module begin with {begin}., those of the file do not: give module.{begin}"
+    return ""
 
 
 def _read_trained(path):
@@ -217,49 +229,14 @@ def _read_trained(path):
         ) from error
 
 
-def _argument_names(module, count):
-    names = [
-        name
-        for name, parameter in inspect.signature(module.forward).parameters.items()
-        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
-    ][:count]
-    if len(names) < count:
-        raise ExportError("forward takes fewer arguments than there are examples", "give input_names")
-    return names
-
-
 def _check_examples(tensors, names, batch):
     for tensor, name in zip(tensors, names):
-        if not isinstance(tensor, torch.Tensor):
-            raise ExportError(f"the example for {name} is no tensor", "wrap the module so that it takes tensors only")
         # The exporter takes a dimension of size one for a constant.
         if batch is not None and (tensor.ndim == 0 or tensor.shape[0] < 2):
             raise ExportError(
                 f"the example for {name} has fewer than two samples",
                 "give two or more: the exporter takes a batch of one for a constant",
             )
-
-
-def _check_constants(kwargs):
-    for name, value in kwargs.items():
-        if not isinstance(value, (torch.Tensor, bool, int, float, str, type(None))):
-            raise ExportError(
-                f"the argument {name} is {type(value).__name__}",
-                "wrap the module so that it takes tensors, and constants such as numbers and strings",
-            )
-
-
-def _dynamic_shapes(inputs, kwargs, positional, batch):
-    """The batch as a dimension of every tensor, in the form that the exporter takes."""
-    if batch is None:
-        return None
-
-    def of(value):
-        return {0: torch.export.Dim(batch)} if isinstance(value, torch.Tensor) else None
-
-    if not kwargs:
-        return tuple(of(value) for value in inputs)
-    return {name: of(value) for name, value in [*zip(positional, inputs), *kwargs.items()]}
 
 
 def _as_exported(module):
@@ -332,22 +309,6 @@ def _flatten(outputs):
             )
         results["_".join((["output"] if is_listed else []) + parts)] = value
     return {"output": results.popitem()[1]} if is_listed and len(results) == 1 else results
-
-
-def _name_batch(proto, names, batch):
-    """The exporter forgets the dimension's name where an argument is a constant."""
-    symbols = {
-        value.type.tensor_type.shape.dim[0].dim_param
-        for value in proto.graph.input
-        if value.name in names and value.type.tensor_type.shape.dim
-    } - {"", batch}
-    if batch is None or len(symbols) != 1:
-        return
-    symbol = re.compile(rf"\b{re.escape(symbols.pop())}\b")
-    for value in [*proto.graph.input, *proto.graph.output, *proto.graph.value_info]:
-        for dimension in value.type.tensor_type.shape.dim:
-            if dimension.dim_param:
-                dimension.dim_param = symbol.sub(batch, dimension.dim_param)
 
 
 def _value(tensor, folder):
@@ -485,6 +446,42 @@ def _check_outputs(proto, folder, model, inputs, kwargs, names, tensors, outputs
                 "forward computes with copies of parameters that the file keeps as constants: "
                 "use the parameters themselves",
             )
+    _check_inputs(session, feeds, model, inputs, kwargs, names, tensors, tolerance)
+
+
+def _change(tensor):
+    """Other values of the same kind: those of other places, which are in the range of the first."""
+    if tensor.is_floating_point():
+        return tensor + 0.1 * torch.randn(tensor.shape, generator=torch.Generator().manual_seed(2)).to(tensor.dtype)
+    for other in (tensor.flip(-1), tensor.flip(0), tensor.roll(1, -1)):
+        if not torch.equal(other, tensor):
+            return other
+    # A mask of ones: the last element of each row is masked.
+    other = tensor.clone()
+    other[..., -1] = 0
+    return None if torch.equal(other, tensor) else other
+
+
+def _check_inputs(session, feeds, model, inputs, kwargs, names, tensors, tolerance):
+    """Each input alone changes the file's outputs as it does the module's."""
+    for name, tensor in zip(names, tensors):
+        other = _change(tensor.detach().cpu())
+        if other is None:
+            continue
+        replaced = pytree.tree_map(lambda value, t=tensor, new=other: new if value is t else value, [inputs, kwargs])
+        try:
+            with torch.no_grad():
+                wanted = list(_flatten(copy.deepcopy(model).eval()(*replaced[0], **replaced[1])).values())
+            results = session.run(None, {**feeds, **({name: other.numpy()} if name in feeds else {})})
+        except Exception:
+            # Not all values are allowed.
+            continue
+        for value, got, want in zip(session.get_outputs(), results, wanted):
+            if want.is_floating_point() and not _agree(got, want, 10 * tolerance):
+                raise ExportError(
+                    f"{value.name} of the file does not follow {name} as the module's does",
+                    "is forward a function of its inputs alone? it must not keep values, or look which they are",
+                )
 
 
 def _agree(got, want, tolerance):

@@ -6,6 +6,8 @@ Part of ingot_torch, which is what to import.
 
 import warnings
 
+import onnx
+import onnx.shape_inference
 import torch
 from torch import nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
@@ -88,6 +90,23 @@ def strip_traces(graph):
             node.metadata_props.remove(entry)
         for attribute in node.attribute:
             strip_traces(attribute.g)
+
+
+def write_casts(proto):
+    """CastLike is a function for onnxruntime, which warns of each one that it cannot fold: casts to types that are
+    known say so."""
+    nodes = [node for node in proto.graph.node if node.op_type == "CastLike" and not node.domain]
+    if not nodes:
+        return
+    graph = onnx.shape_inference.infer_shapes(proto).graph
+    values = [*graph.input, *graph.value_info, *graph.output]
+    types = {value.name: value.type.tensor_type.elem_type for value in values}
+    types |= {tensor.name: tensor.data_type for tensor in graph.initializer}
+    for node in nodes:
+        if types.get(node.input[1]):
+            node.attribute.append(onnx.helper.make_attribute("to", types[node.input[1]]))
+            node.op_type = "Cast"
+            del node.input[1]
 
 
 def mark_frozen(model, graph):

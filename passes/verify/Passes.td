@@ -26,6 +26,22 @@ def CheckSamples : Pass<"ingot-check-samples", "::mlir::ModuleOp"> {
                            "::mlir::scf::SCFDialect"];
 }
 
+def CheckTokens : Pass<"ingot-check-tokens", "::mlir::ModuleOp"> {
+  let summary = "finds which token a language model compares with which";
+  let description = [{
+    Integer inputs `[samples, tokens]` hold sequences. One of which `@forward` reads nothing but the tokens from the
+    second on is shifted by the model itself, as labels are by the models of Hugging Face: a note says so, and the
+    attribute `ingot.shifted_labels` of the module names it for the trainer. An output `[samples, 1, classes]` beside
+    such an input is of the last position only, with which the labels of a file of tokens cannot be compared: a
+    warning, unless the loss is an output of the model.
+
+    Before: `%0 = ingot.slice %labels starts = [0, 1] ...`
+
+    After: `module attributes {ingot.shifted_labels = ["labels"]}`
+  }];
+  let options = [Option<"loss", "loss", "std::string", "\"\"", "the loss, as --ingot-attach-loss takes it">];
+}
+
 def VerifyTrainingGraph : Pass<"ingot-verify-training-graph", "::mlir::ModuleOp"> {
   let summary = "checks that a module is a complete training graph";
   let description = [{

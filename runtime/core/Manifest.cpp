@@ -281,6 +281,8 @@ static FunctionSpec readFunction(const Field &field, const Manifest &manifest,
       input.classAxis = readClassAxis(term);
       input.loss = term.substr(0, term.find(':'));
     }
+    for (const std::string &name : manifest.shiftedLabels)
+      input.isShifted |= name == input.name;
     checkInput(item, input, manifest.getBatch(variant));
     function.inputs.push_back(std::move(input));
   }
@@ -409,9 +411,12 @@ static Manifest readManifest(const Field &root) {
     manifest.uncompressedSteps = root["uncompressed_steps"].getCount();
   if (root.has("eval_partial"))
     manifest.evalPartial = root["eval_partial"].getBool();
-  if (root.has("metrics"))
-    for (const Field &name : root["metrics"].getItems())
-      manifest.metrics.push_back(name.getString());
+  for (auto [key, names] :
+       {std::pair("metrics", &manifest.metrics),
+        std::pair("shifted_labels", &manifest.shiftedLabels)})
+    if (root.has(key))
+      for (const Field &name : root[key].getItems())
+        names->push_back(name.getString());
   if (root.has("data_parallel"))
     manifest.dataParallel = root["data_parallel"].getBool();
   manifest.weights = static_cast<WeightsKind>(

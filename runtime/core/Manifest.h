@@ -102,6 +102,9 @@ struct InputSpec : TensorSpec {
   /// name of the loss.
   std::optional<int64_t> classAxis;
   std::string loss;
+  /// Whether these are labels of tokens that the model shifts itself: those of
+  /// the input, not the ones that follow.
+  bool isShifted = false;
 
   bool isBatched() const {
     return kind == InputKind::Data || kind == InputKind::Labels;
@@ -215,8 +218,9 @@ struct Manifest {
   /// How many steps, from the first on, run uncompressed_step.
   int64_t uncompressedSteps = 0;
   bool evalPartial = true, dataParallel = false;
-  /// The metrics of evaluations, beside the loss.
-  std::vector<std::string> metrics;
+  /// The metrics of evaluations, beside the loss, and the inputs that the model
+  /// shifts (InputSpec::isShifted).
+  std::vector<std::string> metrics, shiftedLabels;
   WeightsKind weights = WeightsKind::Embed;
   /// The checksum of the file of weights beside the trainer.
   std::optional<int64_t> weightsCrc;

@@ -120,7 +120,8 @@ findSource(const Reader &reader, const InputSpec &input, const Recipe *recipe) {
   if (recipe && !recipe->getField().empty())
     return reader.findField(recipe->getField());
   if (reader.getKind() == "tokens")
-    return reader.findField(takesNextTokens(input) ? "next" : "tokens");
+    return reader.findField(
+        takesNextTokens(input) && !input.isShifted ? "next" : "tokens");
   if (auto own = reader.findField(input.name))
     return own;
   std::vector<const char *> names;
@@ -221,6 +222,9 @@ Dataset::Shard Dataset::open(const FileGroup &group,
       continue;
     shard.columns.push_back(bind(shard, input, shard.samples == 0));
     used.insert(shard.columns.back().field);
+    if (reader.getKind() == "tokens" && input.isShifted)
+      console.noteOnce("'" + input.name +
+                       "' are the tokens themselves: the model shifts them");
     if (reader.getKind() == "tokens" && input.kind == InputKind::Data)
       shard.tokens = input.shape[1];
   }

@@ -320,6 +320,13 @@ SampleDependence SampleFlow::visitOp(Operation &op) {
 
 void SampleFlow::visitLoop(LoopOp loop) {
   using Kind = SampleDependence::Kind;
+  // Bodies are visited several times, those within them even more often.
+  constexpr unsigned mostLoops = 4;
+  if (depth == mostLoops) {
+    for (Value result : loop.getResults())
+      known[result] = {Kind::Unknown, {}};
+    return;
+  }
   Block &body = loop.getBlock();
   for (auto [argument, value] :
        llvm::zip_equal(loop.getSliceArguments(), loop.getSequences())) {
@@ -347,7 +354,9 @@ void SampleFlow::visitLoop(LoopOp loop) {
   ValueRange yielded = loop.getYield()->getOperands();
   unsigned carried = loop.countCarried();
   for (unsigned round = 0; round <= carried && !mixing; ++round) {
+    ++depth;
     visitBlock(body);
+    --depth;
     bool hasChanged = false;
     for (auto [argument, value] : llvm::zip_equal(
              loop.getCarriedArguments(), yielded.take_front(carried))) {

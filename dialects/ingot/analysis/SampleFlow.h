@@ -81,6 +81,8 @@ private:
   llvm::DenseMap<mlir::Value, SampleDependence> known;
   llvm::SmallVector<SampleDependence> results;
   std::optional<mlir::Location> mixing;
+  /// The loops around what is visited.
+  unsigned depth = 0;
 };
 
 } // namespace ingot

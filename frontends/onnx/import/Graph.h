@@ -14,6 +14,7 @@
 #include "frontends/onnx/training/Artifacts.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringSet.h"
 
 namespace ingot::onnx_import {
@@ -53,6 +54,8 @@ public:
   int32_t newStream() override { return nextStream++; }
   bool rollsLoop(int64_t count, int64_t nodes,
                  mlir::Location loc) const override;
+  void sayOverride(mlir::Location node, bool isWarning, llvm::StringRef what,
+                   llvm::StringRef remedy) override;
 
 private:
   struct State {
@@ -139,6 +142,8 @@ private:
   llvm::LogicalResult addOutputs();
   llvm::LogicalResult addLossAndGradients();
   void countClasses();
+  /// Reports what sayOverride collected.
+  void reportOverrides();
   llvm::LogicalResult finish();
   mlir::Value addState(llvm::StringRef name, Role role,
                        mlir::RankedTensorType type, mlir::ElementsAttr initial);
@@ -171,6 +176,13 @@ private:
   llvm::SmallVector<std::string> unbound;
   int64_t batch = 0;
   int32_t nextStream = 0;
+  /// What is done in another way than the file says, and the nodes.
+  struct Override {
+    bool isWarning;
+    std::string what, remedy;
+    llvm::SetVector<mlir::Attribute> nodes;
+  };
+  llvm::SmallVector<Override> overrides;
   /// Nodes that were imported, counting those of loops each time.
   int64_t importedNodes = 0;
 };

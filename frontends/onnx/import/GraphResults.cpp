@@ -119,6 +119,32 @@ void GraphImporter::countClasses() {
   });
 }
 
+void GraphImporter::sayOverride(Location node, bool isWarning, StringRef what,
+                                StringRef remedy) {
+  auto known = llvm::find_if(
+      overrides, [&](const Override &other) { return other.what == what; });
+  if (known == overrides.end()) {
+    overrides.push_back({isWarning, what.str(), remedy.str(), {}});
+    known = std::prev(overrides.end());
+  }
+  known->nodes.insert(LocationAttr(node));
+}
+
+void GraphImporter::reportOverrides() {
+  for (const Override &entry : overrides) {
+    std::string nodes =
+        describeLocation(Location(cast<LocationAttr>(entry.nodes.front())));
+    if (entry.nodes.size() > 1)
+      nodes += " and " + std::to_string(entry.nodes.size() - 1) + " more";
+    std::string text = nodes + ": " + entry.what;
+    if (entry.isWarning)
+      emitUserWarning(file, text, entry.remedy);
+    else
+      file.getContext()->getDiagEngine().emit(file, DiagnosticSeverity::Note)
+          << printableLine(text + "; " + entry.remedy);
+  }
+}
+
 LogicalResult GraphImporter::finish() {
   if (failed(meaning.training ? addLossAndGradients() : addOutputs()))
     return failure();
@@ -171,5 +197,6 @@ LogicalResult GraphImporter::finish() {
   forward.setAllResultAttrs(resultAttrs);
   module->setAttr(kBatchAttr, builder.getI64IntegerAttr(batch));
   reportParameters();
+  reportOverrides();
   return success();
 }

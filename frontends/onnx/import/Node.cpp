@@ -139,6 +139,23 @@ FailureOr<Shape> Node::normalizeAxes(ArrayRef<int64_t> axes,
   return dims;
 }
 
+double Node::epsilon(double otherwise) const {
+  double epsilon = floatAttr("epsilon", otherwise);
+  if (epsilon == 0.0)
+    sayOverride(
+        "epsilon is 0, so that elements that are all equal give results "
+        "and gradients that are not finite",
+        "export with the epsilon of the framework, such as 1e-5");
+  return epsilon;
+}
+
+void Node::sayUnusedSeed() const {
+  if (hasAttr("seed"))
+    sayOverride("the attribute seed is not used: numbers follow from the "
+                "trainer's seed",
+                "give it with the trainer's --seed");
+}
+
 LogicalResult Node::requireFloat(size_t i) const {
   if (isa<FloatType>(type(i).getElementType()))
     return success();

@@ -80,6 +80,13 @@ public:
   /// nodes, becomes one op.
   virtual bool rollsLoop(int64_t count, int64_t nodes,
                          mlir::Location loc) const = 0;
+
+  /// Says, in one line for all nodes of which it holds, what a trainer does in
+  /// another way than the file says, and what changes that. It is a warning
+  /// where the trained model may be another one than expected, otherwise a
+  /// note. The remedy is that of the first node.
+  virtual void sayOverride(mlir::Location node, bool isWarning,
+                           llvm::StringRef what, llvm::StringRef remedy) = 0;
 };
 
 /// One node of the graph while it is imported.
@@ -157,6 +164,19 @@ public:
 
   /// Fails unless the input's elements are floating point.
   llvm::LogicalResult requireFloat(size_t i) const;
+
+  /// Says what a trainer does in another way than the file says, unless the
+  /// graph has gradients, which are of its own mode.
+  void sayOverride(llvm::StringRef what, llvm::StringRef remedy,
+                   bool isWarning = false) const {
+    if (!graph.holdsBackwardPass())
+      graph.sayOverride(loc, isWarning, what, remedy);
+  }
+
+  /// Returns the attribute `epsilon`; a note says if it is zero.
+  double epsilon(double otherwise = 1e-5) const;
+  /// Says that the attribute `seed` has no effect, if there is one.
+  void sayUnusedSeed() const;
 
   //===--------------------------------------------------------------------===//
   // Attributes

@@ -272,11 +272,16 @@ json::Object ingot::buildManifest(ModuleOp module, WeightStorage weights) {
   if (auto count = module->getAttrOfType<IntegerAttr>(kUncompressedStepsAttr))
     manifest["uncompressed_steps"] = count.getInt();
 
-  if (auto metrics = module->getAttrOfType<ArrayAttr>("ingot.metrics")) {
+  for (auto [attribute, key] :
+       {std::pair("ingot.metrics", "metrics"),
+        std::pair("ingot.shifted_labels", "shifted_labels")}) {
+    auto listed = module->getAttrOfType<ArrayAttr>(attribute);
+    if (!listed)
+      continue;
     json::Array names;
-    for (auto name : metrics.getAsRange<StringAttr>())
+    for (auto name : listed.getAsRange<StringAttr>())
       names.push_back(name.getValue());
-    manifest["metrics"] = std::move(names);
+    manifest[key] = std::move(names);
   }
   if (auto crc = module->getAttrOfType<IntegerAttr>(kWeightsCrcAttr))
     manifest["weights_crc32"] = crc.getInt();

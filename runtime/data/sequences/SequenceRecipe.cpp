@@ -128,8 +128,8 @@ static std::string guess(const InputSpec &input, const InputSpec &leader) {
     return "block-diagonal:" + leader.name + ",causal";
   if (!hasShape(input, SequenceRole::Along, leader.shape[1]))
     return {};
-  if (input.kind == InputKind::Labels || input.name == "labels" ||
-      input.name == "targets")
+  if (!input.isShifted && (input.kind == InputKind::Labels ||
+                           input.name == "labels" || input.name == "targets"))
     return "next-of:" + leader.name;
   if (contains(input.name, "position"))
     return "positions-of:" + leader.name;

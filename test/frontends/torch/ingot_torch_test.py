@@ -169,6 +169,35 @@ class Detached(nn.Module):
         return self.fc(x) * (self.gate.detach() + 0 * self.gate)
 
 
+class Loss(nn.Module):
+    """Compares what it computes of one argument with another, as models with labels do."""
+
+    def __init__(self):
+        super().__init__()
+        self.table = nn.Embedding(11, 6)
+        self.head = nn.Linear(6, 11)
+
+    def forward(self, ids, labels):
+        logits = self.head(self.table(ids))
+        return {"loss": nn.functional.cross_entropy(logits.flatten(0, 1), labels.flatten()), "logits": logits}
+
+
+@dataclasses.dataclass
+class Batch:
+    x: torch.Tensor
+    y: torch.Tensor
+
+
+class Nested(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(3, 2)
+
+    def forward(self, batch, extra=None):
+        x, y = (batch.x, batch.y) if isinstance(batch, Batch) else (batch["x"], batch["y"])
+        return self.fc(x - y) + (0 if extra is None else extra[0])
+
+
 class ExportTest(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -301,6 +330,56 @@ class ExportTest(unittest.TestCase):
             self.export_call(Keywords(), (ids,), {"mask": [1.0]})
         self.assertIn("the argument mask is list", str(caught.exception))
 
+    def test_one_tensor_in_two_arguments(self):
+        ids = torch.arange(24).view(4, 6) % 11
+        for args, kwargs in (((ids, ids), {}), ((), {"ids": ids, "labels": ids}), ((ids, ids.view(4, 6)), {})):
+            graph = self.export_call(Loss(), args, kwargs)
+            self.assertEqual(["ids", "labels"], [value.name for value in graph.input])
+            self.assertEqual({"loss", "logits"}, {value.name for value in graph.output})
+            readers = {n.op_type for n in graph.node if "ids" in n.input}
+            self.assertIn("Gather", readers)
+        # Views of one tensor overlap.
+        both = torch.arange(28).view(4, 7) % 11
+        self.export_call(Loss(), (both[:, :-1], both[:, 1:]))
+
+    def test_outputs_follow_each_input(self):
+        class Swapped(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.fc = nn.Linear(3, 2)
+
+            def forward(self, x, y):
+                x, y = (x, y) if torch.compiler.is_exporting() else (y, x)
+                return self.fc(x + 0 * y)
+
+        x = torch.randn(4, 3)
+        self.expect_refused("does not follow x as the module's does", Swapped(), x, x.clone())
+
+    def test_casts_name_their_type(self):
+        """onnxruntime warns of each CastLike."""
+        graph = self.export_call(Heads(), (torch.randn(4, 3, 8),))
+        kinds = {node.op_type for node in graph.node}
+        self.assertNotIn("CastLike", kinds)
+        self.assertIn("Cast", kinds)
+
+    def test_dynamic_shapes(self):
+        ids = torch.arange(24).view(4, 6) % 11
+        names = {"ids": {1: "seq"}, "labels": {1: "seq"}}
+        for shapes in (names, ({1: "seq"}, {1: "seq"}), {name: {1: torch.export.Dim("seq")} for name in names}):
+            graph = self.export_call(Loss(), (ids, ids), dynamic_shapes=shapes)
+            for value in graph.input:
+                dims = [d.dim_param for d in value.type.tensor_type.shape.dim]
+                self.assertEqual(["batch", "seq"], dims)
+        with self.assertRaisesRegex(ingot_torch.ExportError, "names idx, which is no argument"):
+            self.export_call(Loss(), (ids, ids), dynamic_shapes={"idx": {1: "seq"}})
+
+    def test_nested_arguments(self):
+        x, y = torch.randn(4, 3), torch.randn(4, 3)
+        for batch in ({"x": x, "y": y}, Batch(x, y)):
+            graph = self.export_call(Nested(), (batch,), {"extra": [torch.randn(4, 2)]})
+            names = [value.name for value in graph.input]
+            self.assertEqual(["batch_x", "batch_y", "extra_0"], names)
+
     def test_refuses_other_gradients(self):
         self.expect_refused("the gradients of gate are not the derivatives", Detached(), torch.randn(2, 2))
         self.export(Detached(), torch.randn(2, 2), check_gradients=False)
@@ -334,6 +413,21 @@ class ExportTest(unittest.TestCase):
             tied.head.weight.zero_()
         ingot_torch.load_trained(tied, self.path)
         self.assertTrue(tied.embed.weight.abs().sum() > 0 and tied.head.weight is tied.embed.weight)
+
+    def test_brings_weights_of_a_part_home(self):
+        import safetensors.torch
+
+        whole = nn.Sequential()
+        whole.add_module("g", Loss())
+        path = self.path.with_suffix(".safetensors")
+        safetensors.torch.save_file(whole.state_dict(), path)
+        part = ingot_torch.load_trained(Loss(), path, prefix="g.")
+        self.assertTrue(torch.equal(part.table.weight, whole.g.table.weight))
+        with self.assertRaisesRegex(ingot_torch.LoadError, "begin with g.: add prefix='g.'"):
+            ingot_torch.load_trained(Loss(), path)
+        safetensors.torch.save_file(whole.g.state_dict(), path)
+        with self.assertRaisesRegex(ingot_torch.LoadError, "give module.g"):
+            ingot_torch.load_trained(whole, path)
 
     def test_refuses_weights_of_others(self):
         self.export(nn.Linear(2, 3), torch.randn(2, 2))

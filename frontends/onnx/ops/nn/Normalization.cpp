@@ -53,6 +53,33 @@ static Value batchNormInference(Node &node, Value x, Value scale, Value bias,
   return perChannelLine(node, normal, scale, bias);
 }
 
+/// Says what training does to a batch norm in another way than the file says:
+/// its mode, and running statistics that stay as they are.
+static void sayBatchNorm(Node &node, StringRef mean, double momentum) {
+  // Before opset 14, the outputs tell the mode.
+  bool trains = node.opset < 14 ? node.wants(3) || node.wants(4)
+                                : node.intAttr("training_mode", 0) != 0;
+  if (!trains)
+    node.sayOverride(
+        "batch normalization of inference mode is trained with the statistics "
+        "of each batch",
+        ("--freeze REGEX, of statistics such as " + mean +
+         ", keeps those of the file")
+            .str());
+  if (momentum == 1.0)
+    node.sayOverride(
+        "momentum 1 leaves the running statistics as they are, which "
+        "evaluation and the trained model use",
+        "PyTorch's momentum=None and momentum=0 are exported so: set the "
+        "layer's momentum, such as 0.1, before exporting",
+        /*isWarning=*/true);
+  else if (momentum == 0.0)
+    node.sayOverride("momentum 0 makes the running statistics those of the "
+                     "last batch, which evaluation and the trained model use",
+                     "export with a momentum such as PyTorch's 0.1",
+                     /*isWarning=*/true);
+}
+
 /// Imports BatchNormalization in the training form, whatever the export's mode,
 /// which exporters lose. Statistics that are frozen, or that are neither states
 /// nor of a node in training mode, are used as given.
@@ -62,7 +89,7 @@ static LogicalResult importBatchNormalization(Node &node) {
   if (node.opset < 9 && node.intAttr("spatial", 1) == 0)
     return node.unsupported("spatial 0");
   Type element = node.type(0).getElementType();
-  double epsilon = node.floatAttr("epsilon", 1e-5);
+  double epsilon = node.epsilon(), momentum = node.floatAttr("momentum", 0.9);
   std::optional<StringRef> meanState = node.graph.stateOf(node.in(3));
   std::optional<StringRef> varianceState = node.graph.stateOf(node.in(4));
   bool updates = meanState && varianceState &&
@@ -97,10 +124,11 @@ static LogicalResult importBatchNormalization(Node &node) {
       node.b, node.loc,
       TypeRange{x.getType(), perChannel, perChannel, perChannel, perChannel}, x,
       scale, bias, mean, variance, llvm::APFloat(epsilon),
-      llvm::APFloat(node.floatAttr("momentum", 0.9)), node.graph.isFromTorch());
+      llvm::APFloat(momentum), node.graph.isFromTorch());
   Value newMean = node.cast(op.getNewMean(), meanElement);
   Value newVariance = node.cast(op.getNewVariance(), varianceElement);
   if (updates) {
+    sayBatchNorm(node, *meanState, momentum);
     node.graph.update(*meanState, newMean);
     node.graph.update(*varianceState, newVariance);
   }
@@ -160,10 +188,9 @@ static LogicalResult importLayerNormalization(Node &node) {
     bias = *given;
   }
   auto statistic = RankedTensorType::get(dims->outer, element);
-  auto op = LayerNormOp::create(node.b, node.loc,
-                                TypeRange{node.type(0), statistic, statistic},
-                                node.in(0), *scale, bias, dims->first,
-                                llvm::APFloat(node.floatAttr("epsilon", 1e-5)));
+  auto op = LayerNormOp::create(
+      node.b, node.loc, TypeRange{node.type(0), statistic, statistic},
+      node.in(0), *scale, bias, dims->first, llvm::APFloat(node.epsilon()));
   node.set(0, op.getResult());
   node.set(1, node.reshape(op.getMean(), dims->kept()));
   node.set(2, node.reshape(op.getRstd(), dims->kept()));
@@ -181,7 +208,7 @@ static LogicalResult importRMSNormalization(Node &node) {
   auto statistic = RankedTensorType::get(dims->outer, element);
   auto op = RmsNormOp::create(
       node.b, node.loc, TypeRange{node.type(0), statistic}, node.in(0), *scale,
-      dims->first, llvm::APFloat(node.floatAttr("epsilon", 1e-5)));
+      dims->first, llvm::APFloat(node.epsilon()));
   return node.result(op.getResult());
 }
 
@@ -206,8 +233,7 @@ static LogicalResult importInstanceNormalization(Node &node) {
   ArrayRef<int64_t> shape = node.shape(0);
   Value rows = node.reshape(node.in(0),
                             {shape[0], shape[1], product(shape.drop_front(2))});
-  Value normal = node.reshape(
-      standardize(node, rows, node.floatAttr("epsilon", 1e-5)), shape);
+  Value normal = node.reshape(standardize(node, rows, node.epsilon()), shape);
   return node.result(perChannelLine(node, normal, node.in(1), node.in(2)));
 }
 
@@ -225,7 +251,7 @@ static LogicalResult importGroupNormalization(Node &node) {
   Value rows = node.reshape(
       node.in(0),
       {shape[0], groups, shape[1] / groups * product(shape.drop_front(2))});
-  Value normal = standardize(node, rows, node.floatAttr("epsilon", 1e-5));
+  Value normal = standardize(node, rows, node.epsilon());
   if (isOfGroups)
     return node.result(node.reshape(
         perChannelLine(node, normal, node.in(1), node.in(2)), shape));
@@ -397,15 +423,21 @@ static LogicalResult importDropout(Node &node) {
   if (!(ratio >= 0.0 && ratio < 1.0))
     return node.malformed("the ratio is not in [0, 1)");
   RankedTensorType mask = withElement(node.type(0), node.b.getI1Type());
-  if (!trains)
+  if (!trains) {
     remark::missed(node.loc, remarkOptions("import-onnx", "Dropout"))
         << remark::reason("the model was exported in evaluation mode");
+    if (ratio > 0.0)
+      node.sayOverride("dropout is off in the file, and in training",
+                       "export with the dropout modules in training mode, as "
+                       "ingot_torch.export does");
+  }
   if (!trains || ratio == 0.0) {
     node.set(0, node.in(0));
     if (node.wants(1))
       node.set(1, splat(node.b, node.loc, mask, 1.0));
     return success();
   }
+  node.sayUnusedSeed();
   auto op = DropoutOp::create(node.b, node.loc, TypeRange{node.type(0), mask},
                               node.in(0), node.graph.seed(), node.graph.step(),
                               llvm::APFloat(ratio), node.graph.newStream());

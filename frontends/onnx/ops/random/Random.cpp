@@ -48,6 +48,7 @@ LogicalResult draw(Node &node, ArrayRef<int64_t> shape, Type element,
                    bool isNormal) {
   if (!isa<FloatType>(element))
     return node.malformed("random numbers that are not floating-point");
+  node.sayUnusedSeed();
   Arithmetic a(node.b, node.loc);
   Value value;
   if (isNormal) {
@@ -85,6 +86,7 @@ LogicalResult importBernoulli(Node &node) {
   FailureOr<Type> element = readElement(node, node.type(0).getElementType());
   if (failed(element))
     return failure();
+  node.sayUnusedSeed();
   Value drawn = uniform(node, node.shape(0), node.type(0).getElementType());
   Value probability = node.cast(node.in(0), tensorType(drawn).getElementType());
   return node.result(
@@ -104,6 +106,7 @@ LogicalResult importMultinomial(Node &node) {
     return node.malformed("shape or sample_size");
   Arithmetic a(node.b, node.loc);
   Shape shape = {node.shape(0)[0], count, node.shape(0)[1]};
+  node.sayUnusedSeed();
   Value drawn = uniform(node, shape, node.type(0).getElementType());
   // The inner logarithm may be 0.
   Value inner = a.max(a.neg(a.log(a.sub(1.0, drawn))), 1e-30);
