@@ -11,9 +11,11 @@
 #include <cstring>
 #include <fcntl.h>
 #include <fstream>
+#include <initializer_list>
 #include <spawn.h>
 #include <string_view>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 #include <utility>
 
@@ -92,23 +94,33 @@ ingot::runtime::runProcess(const std::string &program,
   return output;
 }
 
-std::string ingot::runtime::describeProcessors() {
-  std::string name = "CPU", line;
+/// Returns the first of these fields that /proc/cpuinfo has.
+static std::string
+readProcessorField(std::initializer_list<std::string_view> fields) {
   std::ifstream file("/proc/cpuinfo");
-  // AArch64 has numbers for the name.
-  for (std::string_view field : {"model name", "CPU part"}) {
+  std::string line;
+  for (std::string_view field : fields) {
     file.clear();
     file.seekg(0);
-    bool isFound = false;
-    while (!isFound && std::getline(file, line)) {
+    while (std::getline(file, line)) {
       size_t colon = line.find(": ");
-      isFound = line.starts_with(field) && colon != std::string::npos;
-      if (isFound)
-        name = line.substr(colon + 2);
+      if (line.starts_with(field) && colon != std::string::npos)
+        return line.substr(colon + 2);
     }
-    if (isFound)
-      break;
   }
+  return "";
+}
+
+std::string ingot::runtime::describeProcessors() {
+  // AArch64 has numbers for the name.
+  std::string name = readProcessorField({"model name", "CPU part"});
   std::replace(name.begin(), name.end(), '\t', ' ');
-  return name + " x" + std::to_string(countProcessors());
+  return (name.empty() ? "CPU" : name) + " x" +
+         std::to_string(countProcessors());
+}
+
+std::string ingot::runtime::describeHardware() {
+  return describeProcessors() + " of " +
+         std::to_string(std::thread::hardware_concurrency()) + ", " +
+         readProcessorField({"flags", "Features"});
 }

@@ -31,6 +31,10 @@ ProcessOutput runProcess(const std::string &program,
 /// process may use, in a line without tabs.
 std::string describeProcessors();
 
+/// Returns that line and the features of the processors, as the system lists
+/// them: other hardware has another text.
+std::string describeHardware();
+
 } // namespace ingot::runtime
 
 #endif // INGOT_RUNTIME_CORE_MACHINE_PROCESS_H

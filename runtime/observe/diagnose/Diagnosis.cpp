@@ -2,6 +2,8 @@
 
 #include "runtime/observe/diagnose/Diagnosis.h"
 
+#include "runtime/core/machine/ProcessorUse.h"
+
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -11,8 +13,8 @@ using namespace ingot::runtime;
 /// Parts of the time below which nothing is said.
 static constexpr double kMostData = 0.1, kMostCommunication = 0.1,
                         kMostSynchronization = 0.1, kMostSaving = 0.05,
-                        kMostStall = 0.05, kMostOthers = 0.2,
-                        kMostImpossible = 0.5, kMostSlow = 0.5;
+                        kMostStall = 0.05, kMostImpossible = 0.5,
+                        kMostSlow = 0.5;
 
 const char *ingot::runtime::getName(Cause cause) {
   switch (cause) {

@@ -34,18 +34,7 @@ Diagnoser::Counters Diagnoser::readCounters() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   counters.majorFaults = static_cast<double>(usage.ru_majflt);
-  for (const timeval &time : {usage.ru_utime, usage.ru_stime})
-    counters.own += static_cast<double>(time.tv_sec) +
-                    1e-6 * static_cast<double>(time.tv_usec);
-  // "cpu USER NICE SYSTEM IDLE IOWAIT IRQ ..." in ticks.
-  std::ifstream processors("/proc/stat");
-  std::string name;
-  processors >> name;
-  double ticks = 0, perSecond = static_cast<double>(sysconf(_SC_CLK_TCK));
-  for (int i = 0; i < 8 && processors >> ticks; ++i) {
-    counters.all += ticks / perSecond;
-    counters.busy += i == 3 || i == 4 ? 0 : ticks / perSecond;
-  }
+  counters.processors = readProcessorUse();
   // Where the kernel counts it: "some avg10=0.00 ... total=MICROSECONDS".
   std::ifstream pressure("/proc/pressure/memory");
   std::string word;
@@ -231,9 +220,7 @@ Evidence Diagnoser::measure(const Profile &profile) {
   Counters end = last ? *last : readCounters();
   evidence.memoryStall = (end.memoryStallMs - first.memoryStallMs) /
                          std::max(1e-9, getMilliseconds(end.time - first.time));
-  double others = end.busy - first.busy - (end.own - first.own);
-  evidence.others =
-      std::clamp(others / std::max(1e-9, end.all - first.all), 0.0, 1.0);
+  evidence.others = getOthersShare(first.processors, end.processors);
   evidence.majorFaults = end.majorFaults - first.majorFaults;
   // Whoever comes last makes the others wait.
   std::vector<double> busy(static_cast<size_t>(ranks.getSize()));

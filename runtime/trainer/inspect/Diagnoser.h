@@ -8,6 +8,7 @@
 #ifndef INGOT_RUNTIME_TRAINER_INSPECT_DIAGNOSER_H
 #define INGOT_RUNTIME_TRAINER_INSPECT_DIAGNOSER_H
 
+#include "runtime/core/machine/ProcessorUse.h"
 #include "runtime/data/loading/BatchQueue.h"
 #include "runtime/observe/diagnose/Diagnosis.h"
 #include "runtime/observe/profile/Profile.h"
@@ -61,9 +62,7 @@ private:
   /// What the system counts since it started.
   struct Counters {
     double majorFaults = 0, memoryStallMs = 0;
-    /// Processor time of this process, and of the whole machine with and
-    /// without the time in which it was idle, in seconds.
-    double own = 0, all = 0, busy = 0;
+    ProcessorUse processors;
     std::chrono::steady_clock::time_point time;
   };
   static Counters readCounters();

@@ -10,6 +10,7 @@
 #include "runtime/core/files/TunedFile.h"
 #include "runtime/core/machine/ControlGroups.h"
 #include "runtime/core/machine/Process.h"
+#include "runtime/core/machine/ProcessorUse.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -119,15 +120,15 @@ bool TuneSearch::hasTime(int more) const {
 }
 
 void TuneSearch::confirm() {
-  // What a busy moment made slow gets a second try.
-  auto again = [&](const Settings &settings, StepTimes &known) {
-    if (std::optional<StepTimes> times = time(settings))
-      known.stepMs = std::min(known.stepMs, times->stepMs);
-  };
-  again({}, first);
-  again(best, fastest);
-  if (fastest.stepMs <= (1 - kLeastGain) * first.stepMs)
+  std::optional<StepTimes> before = time({}), after = time(best);
+  if (before)
+    first.stepMs = std::min(first.stepMs, before->stepMs);
+  if (after)
+    fastest.stepMs = std::max(fastest.stepMs, after->stepMs);
+  if (before && after && fastest.stepMs <= (1 - kLeastGain) * first.stepMs)
     return;
+  say("  the second measurements do not confirm the first: the run stays as it "
+      "is");
   best.clear();
   fastest = first;
 }
@@ -294,8 +295,8 @@ static std::string describe(const Tuned &tuned, bool isKept) {
                        "{:.3f} ms a step",
                        from, tuned.beforeMs);
   return fmt::format(
-      "tune: {}{}: {:.3f} ms a step instead of {:.3f}, {:.0f}% less; losses "
-      "have {}",
+      "tune: {}{}: {:.3f} ms a step instead of {:.3f}, {:.0f}% less in two "
+      "measurements of each; losses have {}",
       from, join(tuned.settings), tuned.afterMs, tuned.beforeMs,
       100 * (1 - tuned.afterMs / tuned.beforeMs),
       tuned.isSame ? "the same bits"
@@ -337,13 +338,18 @@ void ingot::runtime::tuneOnHost(const Options &options,
   if (std::optional<std::string> kept = file.find(key))
     tuned = parseTuned(*kept);
   bool isKept = tuned.has_value();
+  ProcessorUse from = readProcessorUse();
   if (!isKept)
     tuned = search(options, arguments, console);
+  double others = getOthersShare(from, readProcessorUse());
   // The run itself says what is wrong with it.
   if (!tuned)
     return;
   console.line(describe(*tuned, isKept));
-  if (!isKept && tuned->isComplete)
+  if (!isKept && others > kMostOthers)
+    console.line("tune: " + describeOthers(others) +
+                 " meanwhile, so that nothing is kept; tune when it is idle");
+  else if (!isKept && tuned->isComplete)
     file.keep(key, formatTuned(*tuned));
   else if (!isKept)
     console.line("tune: the time was not enough for all of it, so that nothing "

@@ -42,7 +42,8 @@ struct TuneAxis {
 /// What --tune found.
 struct Tuned {
   Settings settings;
-  /// The time of a step without the settings and with them.
+  /// The time of a step without the settings and with them: of two
+  /// measurements, those that differ least.
   double beforeMs = 0, afterMs = 0;
   /// Whether the first losses have the same bits.
   bool isSame = true;
@@ -67,7 +68,8 @@ private:
   std::optional<StepTimes> time(const Settings &settings);
   /// Whether there is time for as many measurements as are left to do.
   bool hasTime(int more) const;
-  /// Measures the best again, against the run as it is.
+  /// Measures the best again, against the run as it is: what is not faster both
+  /// times is not the best.
   void confirm();
 
   Measure measure;
