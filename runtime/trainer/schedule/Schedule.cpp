@@ -10,6 +10,7 @@
 #include "runtime/trainer/schedule/Schedule.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <fmt/format.h>
@@ -76,9 +77,14 @@ static std::vector<std::string_view> split(std::string_view text, char mark) {
 
 ScheduleShape ScheduleShape::parse(std::string_view text) {
   std::vector<std::string_view> parts = split(text, ':');
+  // As other programs write them, too: Cosine, inverse_sqrt.
+  std::string name(parts[0]);
+  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) {
+    return c == '_' ? '-' : static_cast<char>(std::tolower(c));
+  });
   const Name *found =
       std::find_if(std::begin(kNames), std::end(kNames),
-                   [&](const Name &known) { return parts[0] == known.name; });
+                   [&](const Name &known) { return name == known.name; });
   if (found == std::end(kNames))
     throw std::invalid_argument(
         fmt::format("'{}' is not {}", text, listSchedules()));

@@ -65,6 +65,11 @@ TEST(Schedule, RestartsOfPeriodsThatGrowBeyondCounts) {
             "cosine-restarts:4:1");
 }
 
+TEST(Schedule, NamesAsOthersWriteThem) {
+  EXPECT_EQ(ScheduleShape::parse("Cosine").str(), "cosine");
+  EXPECT_EQ(ScheduleShape::parse("inverse_sqrt:8").str(), "inverse-sqrt:8");
+}
+
 TEST(Schedule, WordsThatAreNone) {
   for (const char *text :
        {"cosine-restarts", "cosine-restarts:0", "cosine-restarts:4:0.5",
