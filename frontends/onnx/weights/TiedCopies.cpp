@@ -339,10 +339,10 @@ static SmallVector<SmallVector<size_t>> groupEqual(ArrayRef<Weight> weights) {
 static std::string describe(const Weight &copy, const Weight &source,
                             const Derivation &derivation) {
   return copy.name + " is " + source.name +
-         (derivation.isPermuted()                  ? " transposed"
-          : derivation.isConverted                 ? " converted"
-          : copy.dims.size() != source.dims.size() ? " reshaped"
-                                                   : "");
+         (derivation.isPermuted()    ? " transposed"
+          : derivation.isConverted   ? " converted"
+          : copy.dims != source.dims ? " reshaped"
+                                     : "");
 }
 
 static std::string summarize(ArrayRef<std::string> texts) {
@@ -384,7 +384,9 @@ void onnx_import::tieCopies(Location file, onnx::ModelProto &model) {
         writer.compute(copy, source, *derivation);
         replaced.insert(copy.name);
         tied.push_back(describe(copy, source, *derivation));
-      } else if (!metadata.exists) {
+      } else if (!metadata.exists &&
+                 (derivation->isPermuted() || copy.dims == source.dims)) {
+        // Of another shape, they are equal because of how they were drawn.
         apart.push_back(describe(copy, source, *derivation));
       }
     }

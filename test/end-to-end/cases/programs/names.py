@@ -100,7 +100,8 @@ def budget_units(ingot):
     """What fits is said in bytes, in MiB and as a percentage, and each is right."""
     model = ingot.ingotc(DIGITS / "digits.onnx", "--loss", "cross-entropy", "--batch", "32", "-o", ingot.path("t"))
     error = ingot.check_error([*model, "--memory-budget", "1%"], 2, "--memory-budget", " bytes at the peak").err
-    words = error.splitlines()[0].replace(",", "").split()
+    line = next(line for line in error.splitlines() if line.startswith("error: "))
+    words = line.replace(",", "").split()
     size, percent = words[words.index("MiB") - 1], words[-1]
     check(percent.endswith("%"), error)
     for budget in (f"{size}MiB", percent):
