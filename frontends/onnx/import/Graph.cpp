@@ -255,7 +255,11 @@ bool GraphImporter::isFromTorch() const {
   return model.producer_name() == "pytorch";
 }
 
-int GraphImporter::defaultOpset() const { return opsetVersion(model, ""); }
+int GraphImporter::defaultOpset() const {
+  // Models of other domains alone list no version: that of today's forms.
+  int listed = opsetVersion(model, "");
+  return listed ? listed : newestOpset();
+}
 
 Value GraphImporter::valueOf(StringRef name) const {
   auto known = bindings.find(name);

@@ -398,6 +398,7 @@ const Registry &Registry::get() {
     registerLoss(table);
     registerFusedOperators(table);
     registerExperiments(table);
+    registerOnnxRuntime(table);
     registerActivationGradients(table);
     registerLossGradients(table);
     registerNormalizationGradients(table);

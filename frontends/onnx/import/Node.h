@@ -360,6 +360,7 @@ void registerAttention(Registry &registry);
 void registerLoss(Registry &registry);
 void registerFusedOperators(Registry &registry);
 void registerExperiments(Registry &registry);
+void registerOnnxRuntime(Registry &registry);
 void registerActivationGradients(Registry &registry);
 void registerLossGradients(Registry &registry);
 void registerNormalizationGradients(Registry &registry);

@@ -275,12 +275,16 @@ static LogicalResult checkSize(Location file, const onnx::ModelProto &model) {
 // Checking and inlining
 //===----------------------------------------------------------------------===//
 
+int onnx_import::newestOpset() {
+  return onnx::OpSchemaRegistry::DomainToVersionRange::Instance()
+      .Map()
+      .at("")
+      .second;
+}
+
 static LogicalResult checkVersions(Location file,
                                    const onnx::ModelProto &model) {
-  int newest = onnx::OpSchemaRegistry::DomainToVersionRange::Instance()
-                   .Map()
-                   .at("")
-                   .second;
+  int newest = newestOpset();
   int opset = opsetVersion(model, "");
   bool standard =
       llvm::any_of(model.graph().node(), [](const onnx::NodeProto &node) {

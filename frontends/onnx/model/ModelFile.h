@@ -30,6 +30,9 @@ llvm::LogicalResult readModel(llvm::StringRef path, mlir::Location file,
 /// import it.
 int opsetVersion(const onnx::ModelProto &model, llvm::StringRef domain);
 
+/// Returns the newest version of the default domain that is known.
+int newestOpset();
+
 /// Returns true for operators whose graphs (branches, bodies of loops) are
 /// imported in their place.
 bool hasBody(const onnx::NodeProto &node);

@@ -2,12 +2,13 @@
 
 #include "frontends/onnx/training/TrainingCheckpoint.h"
 #include "dialects/ingot/ir/Diagnostics.h"
+#include "dialects/ingot/support/InputFile.h"
 #include "frontends/onnx/model/Tensors.h"
 #include "frontends/onnx/training/TrainingCheckpoint_generated.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include <limits>
 
 using namespace mlir;
 using namespace ingot;
@@ -35,6 +36,9 @@ private:
   }
   /// Opens the file of the bytes that the checkpoint does not hold.
   LogicalResult openExternal();
+  /// Counts bytes that are copied from the file. Tables of a flatbuffer may
+  /// share what they refer to, so that a few kilobytes could mean any number.
+  LogicalResult spend(uint64_t bytes);
   FailureOr<StringRef> externalBytes(const checkpoint::Tensor &tensor,
                                      size_t size);
   LogicalResult readTensor(const checkpoint::Tensor *tensor, StringRef what,
@@ -42,16 +46,27 @@ private:
   LogicalResult readTensors(const Tables<checkpoint::Tensor> *tensors,
                             StringRef what,
                             std::vector<onnx::TensorProto> &protos);
+  /// Reads parameters, none of which may have the name of an earlier one.
+  LogicalResult readParameters(const Tables<checkpoint::Tensor> *tensors,
+                               StringRef what,
+                               std::vector<onnx::TensorProto> &protos);
   LogicalResult readModule(const checkpoint::ModuleState *state,
                            Checkpoint &result);
   LogicalResult readGroup(const checkpoint::OptimizerGroup *group,
                           Checkpoint &result);
-  void readProperties(const checkpoint::PropertyBag *bag, Checkpoint &result);
+  LogicalResult readProperties(const checkpoint::PropertyBag *bag,
+                               Checkpoint &result);
 
   std::string path;
   Location where;
   std::unique_ptr<llvm::MemoryBuffer> external;
+  llvm::StringSet<> names;
+  /// The bytes of the files, and the number of them that may still be copied.
+  uint64_t fileBytes = 0, budget = 0;
 };
+
+/// More often than that, no writer lets parts of a file share others: names.
+constexpr uint64_t kMaxSharing = 16;
 
 std::string text(const flatbuffers::String *string) {
   return string ? string->str() : std::string();
@@ -59,13 +74,22 @@ std::string text(const flatbuffers::String *string) {
 
 LogicalResult Reader::openExternal() {
   std::string name = path + ".data";
-  auto buffer = llvm::MemoryBuffer::getFile(name, /*IsText=*/false,
-                                            /*RequiresNullTerminator=*/false);
+  auto buffer = readInputFile(name, std::numeric_limits<uint64_t>::max());
   if (!buffer)
-    return fail("its parameters are in '" + name +
-                    "', which cannot be read: " + buffer.getError().message(),
+    return fail("its parameters are in '" + name + "', which " +
+                    llvm::toString(buffer.takeError()),
                 "keep the data file beside the checkpoint");
   external = std::move(*buffer);
+  fileBytes += external->getBufferSize();
+  budget += kMaxSharing * external->getBufferSize();
+  return success();
+}
+
+LogicalResult Reader::spend(uint64_t bytes) {
+  if (bytes > budget)
+    return fail("holds far more than its " + Twine(fileBytes) +
+                " bytes: it lists the same parts again and again");
+  budget -= bytes;
   return success();
 }
 
@@ -87,6 +111,10 @@ LogicalResult Reader::readTensor(const checkpoint::Tensor *tensor,
   std::string name = tensor ? text(tensor->name()) : "";
   if (name.empty())
     return fail(what + " has no name");
+  if (failed(spend(name.size() + (tensor->dims()
+                                      ? sizeof(int64_t) * tensor->dims()->size()
+                                      : sizeof(int64_t)))))
+    return failure();
   proto.set_name(name);
   proto.set_data_type(tensor->data_type());
   Type element = elementType(where.getContext(), tensor->data_type());
@@ -116,6 +144,8 @@ LogicalResult Reader::readTensor(const checkpoint::Tensor *tensor,
   if (bytes.size() != size)
     return fail(what + " '" + name + "' holds " + Twine(bytes.size()) +
                 " bytes where its dimensions need " + Twine(size));
+  if (failed(spend(size)))
+    return failure();
   proto.set_raw_data(bytes.data(), bytes.size());
   return success();
 }
@@ -131,6 +161,20 @@ LogicalResult Reader::readTensors(const Tables<checkpoint::Tensor> *tensors,
   return success();
 }
 
+LogicalResult Reader::readParameters(const Tables<checkpoint::Tensor> *tensors,
+                                     StringRef what,
+                                     std::vector<onnx::TensorProto> &protos) {
+  if (!tensors)
+    return success();
+  for (const checkpoint::Tensor *tensor : *tensors) {
+    if (failed(readTensor(tensor, what, protos.emplace_back())))
+      return failure();
+    if (!names.insert(protos.back().name()).second)
+      return fail("holds the parameter '" + protos.back().name() + "' twice");
+  }
+  return success();
+}
+
 LogicalResult Reader::readModule(const checkpoint::ModuleState *state,
                                  Checkpoint &result) {
   if (!state)
@@ -142,17 +186,11 @@ LogicalResult Reader::readModule(const checkpoint::ModuleState *state,
                 "give the full checkpoint that was made with it");
   if (state->has_external_data() && failed(openExternal()))
     return failure();
-  if (failed(readTensors(state->requires_grad_params(), "parameter",
-                         result.trained)) ||
-      failed(readTensors(state->frozen_params(), "frozen parameter",
-                         result.frozen)))
+  if (failed(readParameters(state->requires_grad_params(), "parameter",
+                            result.trained)))
     return failure();
-  llvm::StringSet<> names;
-  for (const auto *list : {&result.trained, &result.frozen})
-    for (const onnx::TensorProto &tensor : *list)
-      if (!names.insert(tensor.name()).second)
-        return fail("holds the parameter '" + tensor.name() + "' twice");
-  return success();
+  return readParameters(state->frozen_params(), "frozen parameter",
+                        result.frozen);
 }
 
 LogicalResult Reader::readGroup(const checkpoint::OptimizerGroup *group,
@@ -170,45 +208,44 @@ LogicalResult Reader::readGroup(const checkpoint::OptimizerGroup *group,
        *group->optimizer_states()) {
     auto &entry = read.moments.emplace_back();
     entry.first = text(state->param_name());
-    if (failed(readTensors(state->momentums(),
+    if (failed(spend(entry.first.size() + sizeof(int64_t))) ||
+        failed(readTensors(state->momentums(),
                            "moment of '" + entry.first + "'", entry.second)))
       return failure();
   }
   return success();
 }
 
-void Reader::readProperties(const checkpoint::PropertyBag *bag,
-                            Checkpoint &result) {
-  auto add = [&](const auto *list, auto &&print) {
-    if (list)
-      for (const auto *property : *list)
-        result.properties.emplace_back(text(property->name()),
-                                       print(*property));
+LogicalResult Reader::readProperties(const checkpoint::PropertyBag *bag,
+                                     Checkpoint &result) {
+  auto add = [&](const auto *list, auto &&print) -> LogicalResult {
+    if (!list)
+      return success();
+    for (const auto *property : *list) {
+      auto &entry = result.properties.emplace_back(text(property->name()),
+                                                   print(*property));
+      if (failed(spend(entry.first.size() + entry.second.size())))
+        return failure();
+    }
+    return success();
   };
   if (!bag)
-    return;
+    return success();
   auto number = [](const auto &property) {
     return std::to_string(property.value());
   };
-  add(bag->ints(), number);
-  add(bag->floats(), number);
-  add(bag->strings(),
-      [](const auto &property) { return text(property.value()); });
+  if (failed(add(bag->ints(), number)) || failed(add(bag->floats(), number)))
+    return failure();
+  return add(bag->strings(),
+             [](const auto &property) { return text(property.value()); });
 }
 
 FailureOr<Checkpoint> Reader::read() {
-  llvm::sys::fs::file_status status;
-  if (std::error_code error = llvm::sys::fs::status(path, status))
-    return fail("cannot be opened: " + error.message(), "check the path");
-  if (llvm::sys::fs::is_directory(status))
-    return fail("is a folder",
+  auto buffer = readInputFile(path, std::numeric_limits<uint64_t>::max());
+  if (!buffer)
+    return fail(llvm::toString(buffer.takeError()),
                 "name the checkpoint file that ONNX Runtime training 1.16 or "
                 "later writes");
-  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
-                                            /*RequiresNullTerminator=*/false);
-  if (!buffer)
-    return fail("cannot be read: " + buffer.getError().message(),
-                "check the file");
   const auto *bytes =
       reinterpret_cast<const uint8_t *>((*buffer)->getBufferStart());
   size_t size = (*buffer)->getBufferSize();
@@ -232,6 +269,8 @@ FailureOr<Checkpoint> Reader::read() {
                     Twine(kNewestVersion) +
                     " are read: write it with ONNX Runtime training 1.16 to "
                     "1.19");
+  fileBytes = size;
+  budget = kMaxSharing * size;
   Checkpoint result;
   if (failed(readModule(root->module_state(), result)))
     return failure();
@@ -239,7 +278,8 @@ FailureOr<Checkpoint> Reader::read() {
     for (const checkpoint::OptimizerGroup *group : *root->optimizer_groups())
       if (failed(readGroup(group, result)))
         return failure();
-  readProperties(root->property_bag(), result);
+  if (failed(readProperties(root->property_bag(), result)))
+    return failure();
   return result;
 }
 

@@ -12,6 +12,9 @@ using llvm::StringRef;
 bool onnx_import::isSetting(const onnx::NodeProto &node, int input) {
   StringRef op = node.op_type();
   return (op == "Clip" && input > 0) || (op == "Pow" && input == 1) ||
+         // Cosines and sines, which PyTorch calls buffers.
+         (op == "RotaryEmbedding" && input > 0) ||
+         (op == "GroupQueryAttention" && input >= 5 && input <= 9) ||
          (op == "Pad" && input > 0) || (op == "Dropout" && input > 0) ||
          (op == "OneHot" && input == 2) ||
          ((op == "Resize" || op == "Upsample") && input > 0) || op == "Range";

@@ -334,6 +334,10 @@ LogicalResult importQLinearConv(Node &node) {
 void onnx_import::registerQuantization(Registry &registry) {
   registry.add("QuantizeLinear", importQuantizeLinear);
   registry.add("DequantizeLinear", importDequantizeLinear);
+  registry.add("com.microsoft::QuantizeLinear", importQuantizeLinear);
+  registry.add("com.microsoft::DequantizeLinear", importDequantizeLinear);
+  registry.require("com.microsoft::QuantizeLinear", 2);
+  registry.require("com.microsoft::DequantizeLinear", 2);
   registry.add("DynamicQuantizeLinear", importDynamicQuantizeLinear);
   registry.add("MatMulInteger", importMatMulInteger);
   registry.add("QLinearMatMul", importQLinearMatMul);

@@ -3,7 +3,7 @@
 // Experimental operators that ONNX dropped with opset 10 at the latest: old
 // converters write them, and ONNX Runtime still has them.
 
-#include "frontends/onnx/import/Node.h"
+#include "frontends/onnx/ops/runtime/Runtime.h"
 
 using namespace mlir;
 using namespace ingot;

@@ -3,6 +3,7 @@
 // Operators that ONNX Runtime puts in the place of standard ones, in training
 // graphs.
 
+#include "frontends/onnx/ops/runtime/Runtime.h"
 #include "frontends/onnx/ops/training/Gradients.h"
 
 using namespace mlir;
@@ -32,8 +33,7 @@ static Value transposed(Node &node, Value value, bool batch, bool last) {
   return value;
 }
 
-/// Imports alpha A B with either matrix transposed.
-static LogicalResult importFusedMatMul(Node &node) {
+FailureOr<Value> onnx_import::importFusedProduct(Node &node) {
   if (failed(node.requireFloat(0)))
     return failure();
   Value lhs = transposed(node, node.in(0), node.intAttr("transBatchA", 0),
@@ -44,8 +44,12 @@ static LogicalResult importFusedMatMul(Node &node) {
   if (failed(product))
     return failure();
   double alpha = node.floatAttr("alpha", 1.0);
-  return node.result(alpha == 1.0 ? *product
-                                  : node.binary<MulOp>(*product, alpha));
+  return alpha == 1.0 ? *product : node.binary<MulOp>(*product, alpha);
+}
+
+static LogicalResult importFusedMatMul(Node &node) {
+  FailureOr<Value> product = importFusedProduct(node);
+  return failed(product) ? failure() : node.result(*product);
 }
 
 /// Imports a product with, or a quotient by, a scalar of any type.
@@ -174,6 +178,7 @@ static LogicalResult importBroadcastGradientArgs(Node &node) {
 
 void onnx_import::registerFusedOperators(Registry &registry) {
   registry.add("com.microsoft::FusedMatMul", importFusedMatMul);
+  registry.add("com.microsoft::TransposeMatMul", importFusedMatMul);
   registry.add("com.microsoft::Scale", importScale);
   registry.add("com.microsoft::ScaledSum", importScaledSum);
   registry.add("com.microsoft::ConcatTraining", importConcatTraining);

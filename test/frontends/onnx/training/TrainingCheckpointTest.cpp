@@ -4,6 +4,7 @@
 // file does more than one error.
 
 #include "frontends/onnx/training/TrainingCheckpoint.h"
+#include "frontends/onnx/training/TrainingCheckpoint_generated.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
@@ -12,7 +13,10 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 #include "gtest/gtest.h"
+#include <sys/stat.h>
+#include <unistd.h>
 
+using namespace ingot;
 using namespace ingot::onnx_import;
 
 namespace {
@@ -105,6 +109,98 @@ TEST_F(CheckpointTest, NoChangedByteReachesBeyondTheFile) {
         EXPECT_LE(tensor.raw_data().size(), bytes.size());
     }
   EXPECT_GT(refused, 100U);
+}
+
+/// Tables of a flatbuffer may be listed any number of times: a file of some
+/// kilobytes that would take gigabytes is refused early.
+class SharedPartsTest : public CheckpointTest {
+protected:
+  using Tensor = flatbuffers::Offset<checkpoint::Tensor>;
+
+  Tensor makeTensor(const char *name, int64_t size) {
+    std::vector<uint8_t> bytes(4 * size);
+    std::vector<int64_t> dims = {size};
+    return checkpoint::CreateTensorDirect(builder, name, nullptr, &dims,
+                                          /*data_type=*/1, &bytes);
+  }
+
+  /// Reads what the builder holds, with this checkpoint as root.
+  llvm::FailureOr<Checkpoint>
+  finish(const std::vector<Tensor> &trained,
+         const std::vector<flatbuffers::Offset<checkpoint::OptimizerGroup>>
+             &groups = {},
+         flatbuffers::Offset<checkpoint::PropertyBag> properties = {}) {
+    auto state = checkpoint::CreateModuleStateDirect(builder, &trained);
+    builder.Finish(checkpoint::CreateCheckpointDirect(builder, 1, state,
+                                                      &groups, properties),
+                   checkpoint::CheckpointIdentifier());
+    return readBytes(
+        llvm::StringRef(reinterpret_cast<char *>(builder.GetBufferPointer()),
+                        builder.GetSize()));
+  }
+
+  flatbuffers::FlatBufferBuilder builder;
+};
+
+TEST_F(SharedPartsTest, Parameters) {
+  EXPECT_TRUE(succeeded(finish({makeTensor("p", 10000)})));
+  builder.Clear();
+  std::vector<Tensor> same(100000, makeTensor("p", 10000));
+  EXPECT_TRUE(failed(finish(same)));
+  EXPECT_EQ(errors, 1);
+}
+
+TEST_F(SharedPartsTest, Moments) {
+  std::vector<Tensor> same(100000, makeTensor("m", 10000));
+  auto moments = checkpoint::CreateParameterOptimizerStateDirect(
+      builder, std::string(10000, 'n').c_str(), &same);
+  std::vector states(1000, moments);
+  auto group =
+      checkpoint::CreateOptimizerGroupDirect(builder, "g", 1, 0.1F, &states);
+  EXPECT_TRUE(failed(finish({makeTensor("p", 1)}, {group})));
+  EXPECT_EQ(errors, 1);
+}
+
+TEST_F(SharedPartsTest, Properties) {
+  auto property = checkpoint::CreateStringPropertyDirect(
+      builder, "key", std::string(100000, 'v').c_str());
+  std::vector same(100000, property);
+  auto bag =
+      checkpoint::CreatePropertyBagDirect(builder, nullptr, nullptr, &same);
+  EXPECT_TRUE(failed(finish({makeTensor("p", 1)}, {}, bag)));
+  EXPECT_EQ(errors, 1);
+}
+
+/// Neither a pipe that nobody writes to nor an endless device is waited for.
+TEST_F(SharedPartsTest, SpecialFiles) {
+  llvm::SmallString<128> folder;
+  ASSERT_FALSE(llvm::sys::fs::createUniqueDirectory("ckpt", folder));
+  llvm::scope_exit remove([&] { llvm::sys::fs::remove_directories(folder); });
+  std::string fifo = (folder + "/fifo").str(), data = (folder + "/x").str();
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  for (const std::string &path : {fifo, std::string("/dev/zero")}) {
+    EXPECT_TRUE(failed(read(path)));
+    EXPECT_EQ(errors, 1) << path;
+  }
+  std::vector<int64_t> dims = {4};
+  std::vector tensors = {checkpoint::CreateTensorDirect(
+      builder, "p", nullptr, &dims, 1, nullptr, nullptr, 0)};
+  auto state = checkpoint::CreateModuleStateDirect(builder, &tensors, nullptr,
+                                                   false, true);
+  builder.Finish(checkpoint::CreateCheckpoint(builder, 1, state),
+                 checkpoint::CheckpointIdentifier());
+  {
+    std::error_code error;
+    llvm::raw_fd_ostream os(data, error);
+    os.write(reinterpret_cast<char *>(builder.GetBufferPointer()),
+             builder.GetSize());
+  }
+  for (const std::string &target : {fifo, std::string("/dev/zero")}) {
+    ASSERT_EQ(symlink(target.c_str(), (data + ".data").c_str()), 0);
+    EXPECT_TRUE(failed(read(data)));
+    EXPECT_EQ(errors, 1) << target;
+    ::unlink((data + ".data").c_str());
+  }
 }
 
 } // namespace
