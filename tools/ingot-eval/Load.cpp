@@ -5,8 +5,8 @@
 #include "dialects/ingot/ir/Dialect.h"
 #include "mlir/Parser/Parser.h"
 #include "runtime/core/Error.h"
+#include "tools/support/MlirInput.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -23,16 +23,9 @@ OwningOpRef<ModuleOp> loadModule(const std::string &path,
       return nullptr;
     return std::move(model->module);
   }
-  if (path != "-" && !llvm::sys::fs::is_regular_file(path))
-    throw runtime::badInput(
-        path,
-        !llvm::sys::fs::exists(path)        ? "there is no such file"
-        : llvm::sys::fs::is_directory(path) ? "is a folder"
-                                            : "is not a regular file",
-        "give the path of an .onnx or .mlir file");
   llvm::SourceMgr sources;
-  OwningOpRef<ModuleOp> module =
-      parseSourceFile<ModuleOp>(path, sources, &context);
+  sources.AddNewSourceBuffer(readMlir(path), llvm::SMLoc());
+  OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, &context);
   if (!module)
     llvm::errs() << "hint: give a module that ingot-opt reads\n";
   return module;

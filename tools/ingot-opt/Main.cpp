@@ -11,6 +11,7 @@
 #include "runtime/core/File.h"
 #include "runtime/core/files/OutputPaths.h"
 #include "tools/ingot-opt/OnnxInput.h"
+#include "tools/support/MlirInput.h"
 
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
@@ -53,16 +54,25 @@ int main(int argc, char **argv) {
     llvm::errs() << error.format();
     return static_cast<int>(error.getCode());
   }
-  if (!StringRef(input).ends_with(".onnx"))
-    return asMainReturnCode(MlirOptMain(argc, argv, input, output, registry));
-
-  std::unique_ptr<llvm::MemoryBuffer> buffer =
-      ingot::readOnnxInput(input, registry);
-  if (!buffer)
-    return 3;
   MlirOptMainConfig config = MlirOptMainConfig::createFromCLOptions();
-  // The bytecode is one module: nothing to split.
-  config.splitInputFile("");
+  // Lists need no input.
+  if (config.shouldShowDialects() || config.shouldListPasses())
+    return asMainReturnCode(MlirOptMain(argc, argv, input, output, registry));
+  std::unique_ptr<llvm::MemoryBuffer> buffer;
+  if (StringRef(input).ends_with(".onnx")) {
+    buffer = ingot::readOnnxInput(input, registry);
+    if (!buffer)
+      return 3;
+    // The bytecode is one module: nothing to split.
+    config.splitInputFile("");
+  } else {
+    try {
+      buffer = ingot::readMlir(input);
+    } catch (const ingot::runtime::Error &error) {
+      llvm::errs() << error.format();
+      return static_cast<int>(error.getCode());
+    }
+  }
   std::string error;
   std::unique_ptr<llvm::ToolOutputFile> file = openOutputFile(output, &error);
   if (!file) {

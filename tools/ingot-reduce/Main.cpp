@@ -15,12 +15,14 @@
 #include "passes/Registration.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/files/OutputPaths.h"
+#include "tools/support/MlirInput.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/LogicalResult.h"
 #include "llvm/Support/raw_ostream.h"
 
-/// Throws if the output is the input, or is not a regular file. mlir-reduce
+/// Throws if the output is the input, or is not a regular file, and if the
+/// input is none that MLIR's parser can be given. mlir-reduce
 /// reads the command line itself; this looks at the words that name files.
 static void checkPaths(llvm::ArrayRef<const char *> words) {
   ingot::runtime::OutputPaths paths;
@@ -29,6 +31,7 @@ static void checkPaths(llvm::ArrayRef<const char *> words) {
     llvm::StringRef word = words[i];
     if (!word.starts_with("-")) {
       paths.addInput("the input", word.str());
+      ingot::readMlir(word.str());
       continue;
     }
     word = word.ltrim('-');

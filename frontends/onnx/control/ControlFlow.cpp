@@ -19,8 +19,9 @@ using namespace mlir;
 using namespace ingot;
 using namespace ingot::onnx_import;
 
-/// More nodes than any model has that is compiled in reasonable time.
-static constexpr int64_t kMaxNodes = 1 << 18;
+/// What a node of an iteration counts that a condition of data may leave out:
+/// all values that such an iteration hands on are selected.
+static constexpr int64_t kConditionalCost = 4;
 
 static LogicalResult unknown(const onnx::NodeProto &node, Location loc,
                              const Twine &what) {
@@ -116,14 +117,27 @@ GraphImporter::importBody(const onnx::GraphProto &bodyGraph,
   return results;
 }
 
-LogicalResult GraphImporter::checkUnrolled(const onnx::NodeProto &node,
-                                           Location loc) {
-  if (importedNodes <= kMaxNodes)
+LogicalResult GraphImporter::countIteration(const onnx::NodeProto &node,
+                                            const onnx::GraphProto &graph,
+                                            Location loc, bool isConditional) {
+  unrolledNodes += (1 + static_cast<int64_t>(graph.node_size())) *
+                   (isConditional ? kConditionalCost : 1);
+  if (unrolledNodes <= kMaxIterations)
     return success();
+  if (isConditional)
+    return emitUserError(
+        loc,
+        Twine(node.op_type()) +
+            ": its condition depends on data, and more "
+            "than " +
+            Twine(kMaxIterations / kConditionalCost) +
+            " nodes of all iterations may be computed",
+        "export the model with a smaller number of iterations, or with a "
+        "condition that is known");
   return emitUserError(
       loc,
-      Twine(node.op_type()) + ": unrolled, the model has more than " +
-          Twine(kMaxNodes) + " nodes",
+      Twine(node.op_type()) + ": unrolled, loops have more than " +
+          Twine(kMaxIterations) + " iterations and nodes",
       "loops are unrolled; bind a smaller size with --dim, or use an operator "
       "that computes all steps at once");
 }
@@ -386,7 +400,8 @@ LogicalResult GraphImporter::importLoop(const onnx::NodeProto &node,
     arguments[1] = condition;
     llvm::append_range(arguments, carried);
     FailureOr<SmallVector<Binding>> results = importBody(*loop, arguments, loc);
-    if (failed(results) || failed(checkUnrolled(node, loc)))
+    if (failed(results) ||
+        failed(countIteration(node, *loop, loc, /*isConditional=*/!!active)))
       return failure();
     condition = (*results)[0];
     builder.setInsertionPointToEnd(body);
@@ -444,7 +459,7 @@ LogicalResult GraphImporter::importSequenceMap(const onnx::NodeProto &node,
       arguments.push_back({(*input.sequence)[i], std::nullopt});
     }
     FailureOr<SmallVector<Binding>> results = importBody(*map, arguments, loc);
-    if (failed(results) || failed(checkUnrolled(node, loc)))
+    if (failed(results) || failed(countIteration(node, *map, loc)))
       return failure();
     for (auto [output, result] : llvm::zip_equal(outputs, *results)) {
       if (!result.value)

@@ -14,9 +14,9 @@
 
 namespace ingot::onnx_import {
 
-/// More iterations than any loop has that is unrolled and compiled in
-/// reasonable time.
-inline constexpr int64_t kMaxIterations = 1 << 16;
+/// More iterations, and nodes in all of them, than any model has that is
+/// unrolled and compiled in reasonable time.
+inline constexpr int64_t kMaxIterations = 1 << 15;
 
 /// The attributes of a node with a body.
 struct Attributes {

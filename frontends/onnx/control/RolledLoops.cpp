@@ -66,6 +66,9 @@ GraphImporter::importRolled(const Rolled &loop, Location loc) {
         0));
   LoopBuilder rolled(loc, loop.count, loop.reverse, initial, sequences);
 
+  // An attempt counts as an iteration: where loops are nested and none can be
+  // one op, attempts add up.
+  unrolledNodes += 1 + static_cast<int64_t>(loop.graph.node_size());
   auto states = stateValues;
   int32_t stream = nextStream;
   int64_t nodes = importedNodes;

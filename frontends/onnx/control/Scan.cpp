@@ -121,7 +121,7 @@ LogicalResult GraphImporter::importScan(const onnx::NodeProto &node,
       settled.push_back(&argument);
     settle(last, settled);
     FailureOr<SmallVector<Binding>> results = importBody(*scan, arguments, loc);
-    if (failed(results) || failed(checkUnrolled(node, loc)))
+    if (failed(results) || failed(countIteration(node, *scan, loc)))
       return failure();
     for (int k = 0; k < states; ++k)
       carried[k] = std::move((*results)[k]);

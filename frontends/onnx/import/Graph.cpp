@@ -287,7 +287,9 @@ Value GraphImporter::currentValue(StringRef state) const {
 }
 
 void GraphImporter::update(StringRef state, Value value) {
-  stateValues.find(state)->second.current = value;
+  auto found = stateValues.find(state);
+  found->second.current = value;
+  updated.insert(found->first);
 }
 
 FailureOr<Binding>
@@ -383,13 +385,16 @@ void GraphImporter::settle(Operation *last,
     return;
   llvm::DenseMap<Value, Value> replaced;
   foldFrom(builder, first, [&](Value from, Value to) { replaced[from] = to; });
+  if (replaced.empty())
+    return;
   auto update = [&](Value &value) {
     for (auto found = replaced.find(value); found != replaced.end();
          found = replaced.find(value))
       value = found->second;
   };
-  for (auto &state : stateValues)
-    update(state.second.current);
+  for (StringRef name : updated)
+    if (auto state = stateValues.find(name); state != stateValues.end())
+      update(state->second.current);
   for (Binding *binding : settled) {
     if (binding->value)
       update(binding->value);

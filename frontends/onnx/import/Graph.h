@@ -134,9 +134,12 @@ private:
                 llvm::SmallVector<Binding> carried,
                 llvm::ArrayRef<llvm::SmallVector<mlir::Value>> collected,
                 llvm::ArrayRef<int64_t> dims);
-  /// Fails if unrolling took more ops than a compiler can handle.
-  llvm::LogicalResult checkUnrolled(const onnx::NodeProto &node,
-                                    mlir::Location loc);
+  /// Counts an iteration of a node's graph, and fails if all that were unrolled
+  /// are more than a compiler can handle.
+  llvm::LogicalResult countIteration(const onnx::NodeProto &node,
+                                     const onnx::GraphProto &graph,
+                                     mlir::Location loc,
+                                     bool isConditional = false);
   void addResult(mlir::Value value, llvm::StringRef attribute,
                  mlir::Attribute name);
   llvm::LogicalResult addOutputs();
@@ -185,6 +188,10 @@ private:
   llvm::SmallVector<Override> overrides;
   /// Nodes that were imported, counting those of loops each time.
   int64_t importedNodes = 0;
+  /// Iterations that were imported, and the nodes of their graphs.
+  int64_t unrolledNodes = 0;
+  /// States with a new value: the others have that of their argument.
+  llvm::SetVector<llvm::StringRef> updated;
 };
 
 } // namespace ingot::onnx_import
