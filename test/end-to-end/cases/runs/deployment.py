@@ -72,6 +72,18 @@ def is_one_file(ingot):
         check(size < (32 if has_library else 12) << 20, f"{flags}: {size >> 20} MiB")
 
 
+@case("runs-with-glibc-2.34")
+def runs_with_older_glibc(ingot):
+    """No symbol of the C library is newer, and exceptions are caught all the same."""
+    g = golden("cnn")
+    trainer = ingot.compile(g.model, *g.compile_flags("adamw"))
+    symbols = ingot.succeed(["readelf", "--dyn-syms", "--wide", trainer]).out
+    versions = {tuple(map(int, text.split("."))) for text in re.findall(r"@GLIBC_([0-9.]+)", symbols)}
+    check(versions and max(versions) <= (2, 34), f"needs glibc {max(versions, default=None)}")
+    result = ingot.run([trainer, "--data", ingot.path("missing.npz")])
+    check(result.status == 3 and "hint:" in result.err, f"{result.status}: {result.err}")
+
+
 def has_onednn(ingot):
     """Whether trainers with convolutions in 16 bits on tile units have oneDNN."""
     return "part ingot_vendor_convolve" in (ingot.bin.parent / "lib/ingot/link-cpu.txt").read_text()
