@@ -191,21 +191,29 @@ LogicalResult importSame(Node &node) {
 } // namespace
 
 void onnx_import::registerFusions(Registry &registry) {
-  auto add = [&](StringRef name, unsigned inputs, Importer importer) {
-    std::string key = ("com.microsoft::" + name).str();
-    registry.add(key, importer);
-    registry.require(key, inputs);
-  };
-  add("FusedConv", 2, importFusedConv);
-  add("FusedGemm", 2, importFusedGemm);
-  add("FusedMatMulActivation", 2, importFusedMatMulActivation);
-  add("GemmFastGelu", 2, importGemmFastGelu);
-  add("BiasSplitGelu", 2, importBiasSplitGelu);
-  add("BiasAdd", 3, importBiasAdd);
-  add("BiasSoftmax", 2, importBiasSoftmax);
-  add("BiasDropout", 2, importBiasDropout);
-  add("BitmaskDropout", 1, importBitmaskDropout);
-  add("ExpandDims", 2, importExpandDims);
-  add("GatherND", 2, importSame);
-  add("Trilu", 1, importSame);
+  registry.add("com.microsoft::FusedConv", importFusedConv);
+  registry.require("com.microsoft::FusedConv", 2);
+  registry.add("com.microsoft::FusedGemm", importFusedGemm);
+  registry.require("com.microsoft::FusedGemm", 2);
+  registry.add("com.microsoft::FusedMatMulActivation",
+               importFusedMatMulActivation);
+  registry.require("com.microsoft::FusedMatMulActivation", 2);
+  registry.add("com.microsoft::GemmFastGelu", importGemmFastGelu);
+  registry.require("com.microsoft::GemmFastGelu", 2);
+  registry.add("com.microsoft::BiasSplitGelu", importBiasSplitGelu);
+  registry.require("com.microsoft::BiasSplitGelu", 2);
+  registry.add("com.microsoft::BiasAdd", importBiasAdd);
+  registry.require("com.microsoft::BiasAdd", 3);
+  registry.add("com.microsoft::BiasSoftmax", importBiasSoftmax);
+  registry.require("com.microsoft::BiasSoftmax", 2);
+  registry.add("com.microsoft::BiasDropout", importBiasDropout);
+  registry.require("com.microsoft::BiasDropout", 2);
+  registry.add("com.microsoft::BitmaskDropout", importBitmaskDropout);
+  registry.require("com.microsoft::BitmaskDropout", 1);
+  registry.add("com.microsoft::ExpandDims", importExpandDims);
+  registry.require("com.microsoft::ExpandDims", 2);
+  registry.add("com.microsoft::GatherND", importSame);
+  registry.require("com.microsoft::GatherND", 2);
+  registry.add("com.microsoft::Trilu", importSame);
+  registry.require("com.microsoft::Trilu", 1);
 }

@@ -396,12 +396,10 @@ LogicalResult importGroupQueryAttention(Node &node) {
 } // namespace
 
 void onnx_import::registerRuntimeAttention(Registry &registry) {
-  auto add = [&](StringRef name, unsigned inputs, Importer importer) {
-    std::string key = ("com.microsoft::" + name).str();
-    registry.add(key, importer);
-    registry.require(key, inputs);
-  };
-  add("Attention", 2, importAttention);
-  add("MultiHeadAttention", 1, importMultiHeadAttention);
-  add("GroupQueryAttention", 1, importGroupQueryAttention);
+  registry.add("com.microsoft::Attention", importAttention);
+  registry.require("com.microsoft::Attention", 2);
+  registry.add("com.microsoft::MultiHeadAttention", importMultiHeadAttention);
+  registry.require("com.microsoft::MultiHeadAttention", 1);
+  registry.add("com.microsoft::GroupQueryAttention", importGroupQueryAttention);
+  registry.require("com.microsoft::GroupQueryAttention", 1);
 }

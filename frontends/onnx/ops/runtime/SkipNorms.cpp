@@ -80,6 +80,9 @@ LogicalResult importEmbedLayerNormalization(Node &node) {
   constexpr size_t kWords = 0, kSegments = 1, kWordTable = 2, kPlaceTable = 3,
                    kSegmentTable = 4, kScale = 5, kBias = 6, kMask = 7,
                    kPlaces = 8;
+  for (size_t i : {kWordTable, kPlaceTable, kScale})
+    if (!node.has(i))
+      return node.malformed("input " + Twine(i) + " is missing");
   if (node.rank(kWords) != 2 || node.rank(kWordTable) != 2 ||
       node.rank(kPlaceTable) != 2)
     return node.malformed("words or tables are not matrices");
@@ -197,15 +200,18 @@ LogicalResult importGroupNorm(Node &node) {
 } // namespace
 
 void onnx_import::registerSkipNorms(Registry &registry) {
-  auto add = [&](StringRef name, unsigned inputs, Importer importer) {
-    std::string key = ("com.microsoft::" + name).str();
-    registry.add(key, importer);
-    registry.require(key, inputs);
-  };
-  add("SkipLayerNormalization", 3, importSkipLayerNormalization);
-  add("SkipSimplifiedLayerNormalization", 3, importSkipSimplified);
-  add("GroupNorm", 3, importGroupNorm);
-  add("SkipGroupNorm", 4, importGroupNorm);
+  registry.add("com.microsoft::SkipLayerNormalization",
+               importSkipLayerNormalization);
+  registry.require("com.microsoft::SkipLayerNormalization", 3);
+  registry.add("com.microsoft::SkipSimplifiedLayerNormalization",
+               importSkipSimplified);
+  registry.require("com.microsoft::SkipSimplifiedLayerNormalization", 3);
+  registry.add("com.microsoft::GroupNorm", importGroupNorm);
+  registry.require("com.microsoft::GroupNorm", 3);
+  registry.add("com.microsoft::SkipGroupNorm", importGroupNorm);
+  registry.require("com.microsoft::SkipGroupNorm", 4);
   // Segments may be missing among the first seven.
-  add("EmbedLayerNormalization", 1, importEmbedLayerNormalization);
+  registry.add("com.microsoft::EmbedLayerNormalization",
+               importEmbedLayerNormalization);
+  registry.require("com.microsoft::EmbedLayerNormalization", 1);
 }
