@@ -12,6 +12,7 @@
 
 #include "dialects/ingot/builders/Arithmetic.h"
 #include "dialects/ingot/ir/Diagnostics.h"
+#include "dialects/ingot/ir/InputAttributes.h"
 #include "dialects/ingot/ir/Signature.h"
 #include "dialects/ingot/support/Remarks.h"
 #include "passes/autodiff/Losses.h"
@@ -302,6 +303,8 @@ static Value addLabels(Signature step, const Loss &loss,
     step.getFunction().setArgAttr(
         labels.getArgNumber(), kClassesAttr,
         builder.getI64IntegerAttr(output.getDimSize(loss.axis)));
+    step.getFunction().setArgAttr(labels.getArgNumber(), kIgnoredAttr,
+                                  builder.getI64IntegerAttr(loss.ignored));
   }
   return labels;
 }

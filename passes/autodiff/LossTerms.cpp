@@ -13,9 +13,6 @@
 using namespace mlir;
 using namespace ingot;
 
-/// PyTorch's index of labels that do not count.
-static constexpr int64_t kIgnoreIndex = -100;
-
 /// The numbers as a constant of the element type.
 static Value makeConstant(OpBuilder &builder, Location loc,
                           ArrayRef<double> numbers, Type element) {
@@ -99,11 +96,11 @@ void TermBuilder::weigh(LossTerms &terms, Value labels) {
 LossTerms TermBuilder::crossEntropy(Value labels) {
   RankedTensorType type = withElement(tensorType(labels), element);
   auto op = CrossEntropyOp::create(builder, loc, TypeRange{type, type}, output,
-                                   labels, loss.axis, kIgnoreIndex);
+                                   labels, loss.axis, loss.ignored);
   LossTerms terms;
   terms.losses = op.getLosses();
   terms.counted =
-      a.compare(Predicate::NE, labels, static_cast<double>(kIgnoreIndex));
+      a.compare(Predicate::NE, labels, static_cast<double>(loss.ignored));
   if (loss.focal != 0)
     terms.losses = a.mul(
         terms.losses, focalFactor(a, a.exp(a.neg(terms.losses)), loss.focal));
@@ -116,7 +113,8 @@ LossTerms TermBuilder::crossEntropy(Value labels) {
   return terms;
 }
 
-/// The output at the label, which no class is where it is ignored.
+/// The output at the label, which is no class, or one that is left out, where
+/// it is ignored.
 LossTerms TermBuilder::negativeLogLikelihood(Value labels) {
   RankedTensorType type = tensorType(output);
   Value classes = a.iota(withElement(type, builder.getI64Type()), loss.axis);
@@ -126,7 +124,9 @@ LossTerms TermBuilder::negativeLogLikelihood(Value labels) {
   LossTerms terms;
   terms.losses = a.neg(a.sum(a.select(isLabel, output, 0.0), {loss.axis}));
   terms.counted =
-      a.compare(Predicate::NE, labels, static_cast<double>(kIgnoreIndex));
+      a.compare(Predicate::NE, labels, static_cast<double>(loss.ignored));
+  if (loss.ignored >= 0)
+    terms.losses = a.select(terms.counted, terms.losses, 0.0);
   weigh(terms, labels);
   return terms;
 }

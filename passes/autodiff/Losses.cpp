@@ -26,8 +26,8 @@ struct KnownLoss {
 /// In the order of Loss::Kind; `output` is the last.
 static constexpr KnownLoss kLosses[] = {
     {"cross-entropy", Loss::Labels::Classes,
-     "AXIS, smoothing, weights and focal"},
-    {"nll", Loss::Labels::Classes, "AXIS and weights"},
+     "AXIS, ignore, smoothing, weights and focal"},
+    {"nll", Loss::Labels::Classes, "AXIS, ignore and weights"},
     {"mse", Loss::Labels::Values, ""},
     {"l1", Loss::Labels::Values, ""},
     {"huber", Loss::Labels::Values, "DELTA"},
@@ -108,6 +108,14 @@ static llvm::Error readSetting(Loss &loss, StringRef setting) {
       return problem("'{0}' is not an axis", setting);
     return llvm::Error::success();
   }
+  if (loss.hasClasses() && key == "ignore") {
+    // Labels are compared as numbers that doubles have.
+    constexpr int64_t most = int64_t(1) << 53;
+    if (text.getAsInteger(10, loss.ignored) || loss.ignored > most ||
+        loss.ignored < -most)
+      return problem("'{0}' of ignore is not an integer", text);
+    return llvm::Error::success();
+  }
   if (key == "focal" && (isCrossEntropy || isBce))
     return readNumber(key, text, 0, loss.focal);
   if (key == "smoothing" && isCrossEntropy) {
@@ -176,8 +184,11 @@ llvm::Expected<Loss> Loss::parse(StringRef text) {
   }
   loss.kind = *kind;
   SmallVector<StringRef> settings;
+  // Either sign is between settings, as in `cross-entropy:1:ignore=255`.
+  std::string plain = argument.str();
+  std::replace(plain.begin(), plain.end(), ':', ',');
   if (hasArgument)
-    argument.split(settings, ',');
+    StringRef(plain).split(settings, ',');
   for (StringRef setting : settings)
     if (llvm::Error error = readSetting(loss, setting))
       return error;
@@ -229,6 +240,8 @@ std::string Loss::str() const {
     settings.push_back(std::to_string(axis));
   if (kind == Huber || kind == SmoothAbsoluteError)
     settings.push_back(printNumber(threshold));
+  if (hasClasses() && ignored != kIgnoredLabel)
+    settings.push_back("ignore=" + std::to_string(ignored));
   if (smoothing != 0)
     settings.push_back("smoothing=" + printNumber(smoothing));
   if (focal != 0)

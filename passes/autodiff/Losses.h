@@ -18,6 +18,7 @@ namespace ingot {
 
 /// A loss as the user names it, or a term of one that is a sum.
 struct Loss {
+  static constexpr int64_t kIgnoredLabel = -100;
   enum Kind {
     CrossEntropy,
     /// The cross entropy of an output that is logarithms of probabilities.
@@ -44,6 +45,8 @@ struct Loss {
   std::string output{};
   /// What the term is multiplied by in a sum.
   double factor = 1;
+  /// CrossEntropy: the label that does not count; PyTorch's by default.
+  int64_t ignored = kIgnoredLabel;
   /// CrossEntropy: the part of each label that is spread over all classes.
   double smoothing = 0;
   /// The exponent of the factor that makes terms small whose labels are

@@ -28,7 +28,7 @@ def AttachLoss : Pass<"ingot-attach-loss", "::mlir::ModuleOp"> {
 
     | loss | labels | |
     |---|---|---|
-    | `cross-entropy[:AXIS]` | i64, the output's shape without AXIS | labels of -100 do not count; `smoothing=S`, `weights=W/W/...` for each class, `focal=G` |
+    | `cross-entropy[:AXIS]` | i64, the output's shape without AXIS | labels of -100, or of N with `ignore=N`, do not count; `smoothing=S`, `weights=W/W/...` for each class, `focal=G` |
     | `nll[:AXIS]` | as those of `cross-entropy` | of an output of logarithms of probabilities; `weights=W/W/...` |
     | `mse` | same type as the output | squared difference |
     | `l1`, `huber[:DELTA]`, `smooth-l1[:BETA]` | same type as the output | absolute difference; small ones squared |
@@ -46,7 +46,7 @@ def AttachLoss : Pass<"ingot-attach-loss", "::mlir::ModuleOp"> {
     ```
     After:
     ```mlir
-    func.func @train_step(%x: tensor<8x4xf32> {...}, %labels: tensor<8xi64> {ingot.classes = 3 : i64, ingot.kind = "labels", ingot.name = "labels"},
+    func.func @train_step(%x: tensor<8x4xf32> {...}, %labels: tensor<8xi64> {ingot.classes = 3 : i64, ingot.ignored = -100 : i64, ingot.kind = "labels", ingot.name = "labels"},
         %w: tensor<4x3xf32> {...}) -> (tensor<f32> {ingot.name = "loss"})
     ```
     A module that has a `@train_step` with gradients, imported with its backward pass, gets the other two functions:

@@ -12,6 +12,7 @@
 #include "runtime/checkpoint/SafeTensors.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/files/Crc32.h"
+#include "runtime/core/text/BoundedJson.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -41,6 +42,12 @@ static ordered_json formatSettings(const RunSettings &settings) {
     else
       json["epoch_samples"] = settings.position->samples;
   }
+  if (settings.tokenOffsets != "fixed")
+    json["token_offsets"] = settings.tokenOffsets;
+  if (settings.evalBatches != 0)
+    json["eval_batches"] = settings.evalBatches;
+  if (!settings.classes.empty())
+    json["classes"] = settings.classes;
   if (settings.batchTokens != 0)
     json["batch_tokens"] = settings.batchTokens;
   if (settings.ema != 0)
@@ -85,7 +92,8 @@ std::string ingot::runtime::formatInfo(const CheckpointFile &file) {
 }
 
 /// Reads the settings of a run; nothing if one is missing or of another type.
-static std::optional<RunSettings> parseSettings(const nlohmann::json &json) {
+static std::optional<RunSettings> parseSettings(const nlohmann::json &json,
+                                                int64_t step) {
   auto isNumber = [](const nlohmann::json &value) {
     return value.is_number_unsigned() &&
            value.get<uint64_t>() <= uint64_t(INT64_MAX);
@@ -116,6 +124,14 @@ static std::optional<RunSettings> parseSettings(const nlohmann::json &json) {
   settings.ranks = json["ranks"].get<int64_t>();
   settings.stepSamples = json["step_samples"].get<int64_t>();
   readNumber("min_lr", settings.minLr);
+  // Numbers that others are multiplied by are bounded: each epoch takes a
+  // step, and steps take samples that a machine can have.
+  constexpr int64_t mostRanks = int64_t(1) << 24;
+  constexpr int64_t mostSamples = int64_t(1) << 48;
+  if (settings.ranks < 1 || settings.ranks > mostRanks ||
+      settings.stepSamples > mostSamples || step > mostSamples ||
+      (isCount("epoch") && json["epoch"].get<int64_t>() > step))
+    return std::nullopt;
   if (isCount("epoch") && isCount("epoch_sample"))
     settings.position = {json["epoch"].get<int64_t>(),
                          {json["epoch_sample"].get<int64_t>()}};
@@ -125,6 +141,19 @@ static std::optional<RunSettings> parseSettings(const nlohmann::json &json) {
                   isNumber))
     settings.position = {json["epoch"].get<int64_t>(),
                          json["epoch_samples"].get<std::vector<int64_t>>()};
+  if (json.contains("token_offsets")) {
+    if (json["token_offsets"] != "random" && json["token_offsets"] != "auto")
+      return std::nullopt;
+    settings.tokenOffsets = json["token_offsets"].get<std::string>();
+  }
+  if (isCount("eval_batches"))
+    settings.evalBatches = json["eval_batches"].get<int64_t>();
+  if (json.contains("classes") && json["classes"].is_array())
+    for (const auto &name : json["classes"]) {
+      if (!name.is_string())
+        return std::nullopt;
+      settings.classes.push_back(name.get<std::string>());
+    }
   if (isCount("batch_tokens"))
     settings.batchTokens = json["batch_tokens"].get<int64_t>();
   readNumber("ema", settings.ema);
@@ -169,7 +198,9 @@ static std::optional<RunSettings> parseSettings(const nlohmann::json &json) {
 
 CheckpointFile ingot::runtime::parseInfo(std::string_view bytes,
                                          const std::string &path) {
-  auto json = nlohmann::json::parse(bytes, nullptr, false);
+  // Larger files are not from here, whatever they hold.
+  constexpr size_t mostBytes = size_t(1) << 24;
+  auto json = parseJson(bytes.substr(0, mostBytes));
   auto damaged = [&](const std::string &field) {
     return badInput(path, "the field '" + field + "' is missing or wrong",
                     "resume from another checkpoint of the folder");
@@ -196,7 +227,7 @@ CheckpointFile ingot::runtime::parseInfo(std::string_view bytes,
   file.stateCrc = static_cast<uint32_t>(readCount("state_crc32"));
   if (format == 3) {
     if (json.contains("settings"))
-      info.settings = parseSettings(json["settings"]);
+      info.settings = parseSettings(json["settings"], info.step);
     if (!info.settings)
       throw damaged("settings");
   }

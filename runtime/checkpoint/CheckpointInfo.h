@@ -42,6 +42,12 @@ struct RunSettings {
   int64_t ranks = 1, stepSamples = 0;
   /// The next samples; absent in checkpoints of earlier versions.
   std::optional<SamplePosition> position = std::nullopt;
+  /// Where samples of files of tokens begin: `fixed`, `random`, or `auto`.
+  std::string tokenOffsets = "fixed";
+  /// The batches of an evaluation; 0 for all.
+  int64_t evalBatches = 0;
+  /// The names of the classes of folders of pictures; empty for other data.
+  std::vector<std::string> classes = {};
   /// The most tokens of a step; 0 without a limit.
   int64_t batchTokens = 0;
   /// The decay of the moving average of the weights; 0 without one.

@@ -9,8 +9,10 @@
 
 #include "runtime/core/Error.h"
 #include "runtime/core/files/Crc32.h"
+#include "runtime/core/text/BoundedJson.h"
 
 #include <algorithm>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
@@ -30,40 +32,117 @@ static uint64_t readSize(std::string_view bytes) {
   return size;
 }
 
+namespace {
+
+/// An entry of the header as it is written.
+struct HeaderEntry {
+  std::optional<std::string> dtype;
+  std::optional<std::vector<uint64_t>> shape, offsets;
+  bool isMalformed = false;
+};
+
+class HeaderReader : public JsonReader {
+public:
+  using Take =
+      std::function<void(const std::string &name, const HeaderEntry &entry)>;
+  HeaderReader(const std::string &where, SafeTensors &content, Take take)
+      : JsonReader(where, "the header is not a JSON object",
+                   "write the file again with safetensors"),
+        content(content), take(std::move(take)) {}
+
+  /// Whether there was an object.
+  bool isObject = false;
+
+private:
+  bool isMetadata() const { return name == "__metadata__"; }
+
+  void begin(bool object) override {
+    switch (getDepth()) {
+    case 1:
+      isObject = object;
+      break;
+    case 2:
+      entry = {};
+      entry.isMalformed = !object;
+      if (isMetadata() && !object)
+        fail("the metadata is not a JSON object");
+      break;
+    default:
+      // What else there is, is nobody's business.
+      if (isMetadata() || (field != "shape" && field != "data_offsets"))
+        break;
+      entry.isMalformed |= object || getDepth() > 3;
+      numbers =
+          field == "shape" ? &entry.shape.emplace() : &entry.offsets.emplace();
+    }
+  }
+
+  void end(bool object) override {
+    if (getDepth() == 2 && !isMetadata())
+      take(name, entry);
+    if (getDepth() == 3)
+      numbers = nullptr;
+  }
+
+  void addKey(const std::string &key) override {
+    if (getDepth() == 1)
+      name = key;
+    if (getDepth() == 2)
+      field = key;
+  }
+
+  void addScalar(json value) override {
+    constexpr size_t mostDimensions = 64;
+    if (getDepth() == 1) {
+      entry = {};
+      entry.isMalformed = true;
+      if (isMetadata())
+        fail("the metadata is not a JSON object");
+      if (isObject)
+        take(name, entry);
+    } else if (getDepth() == 2 && isMetadata() && value.is_string()) {
+      content.metadata[field] = value.get<std::string>();
+    } else if (getDepth() == 2 && field == "dtype" && value.is_string()) {
+      entry.dtype = value.get<std::string>();
+    } else if (numbers) {
+      if (value.is_number_unsigned() && numbers->size() < mostDimensions)
+        numbers->push_back(value.get<uint64_t>());
+      else
+        entry.isMalformed = true;
+    }
+  }
+
+  SafeTensors &content;
+  Take take;
+  std::string name, field;
+  HeaderEntry entry;
+  std::vector<uint64_t> *numbers = nullptr;
+};
+
+} // namespace
+
 /// Reads one entry of the header; `begin` is where its data starts.
-static TensorView readTensor(const json &entry, std::string_view data,
+static TensorView readTensor(const HeaderEntry &entry, std::string_view data,
                              const std::string &where, uint64_t &begin) {
-  auto isUnsigned = [](const json &value) {
-    return value.is_number_unsigned();
-  };
-  bool wellFormed =
-      entry.is_object() && entry.contains("dtype") &&
-      entry["dtype"].is_string() && entry.contains("shape") &&
-      entry["shape"].is_array() &&
-      std::all_of(entry["shape"].begin(), entry["shape"].end(), isUnsigned) &&
-      entry.contains("data_offsets") && entry["data_offsets"].is_array() &&
-      entry["data_offsets"].size() == 2 &&
-      std::all_of(entry["data_offsets"].begin(), entry["data_offsets"].end(),
-                  isUnsigned);
-  if (!wellFormed)
+  if (entry.isMalformed || !entry.dtype || !entry.shape || !entry.offsets ||
+      entry.offsets->size() != 2)
     throw malformed(where, "the header's entry is malformed");
   TensorView tensor;
-  std::string name = entry["dtype"].get<std::string>();
-  std::optional<DType> type = parseSafeTensorsDType(name);
+  std::optional<DType> type = parseSafeTensorsDType(*entry.dtype);
   if (!type)
-    throw badInput(where, "element type '" + name + "' is not supported",
+    throw badInput(where,
+                   "element type '" + *entry.dtype + "' is not supported",
                    "convert the tensor to a common type");
   tensor.dtype = *type;
   uint64_t bytes = static_cast<uint64_t>(getSize(*type));
-  for (const json &item : entry["shape"]) {
-    uint64_t extent = item.get<uint64_t>();
+  for (uint64_t extent : *entry.shape) {
     if (extent > uint64_t(INT64_MAX) ||
         __builtin_mul_overflow(bytes, extent, &bytes))
       throw malformed(where, "the shape overflows");
     tensor.shape.push_back(static_cast<int64_t>(extent));
   }
-  begin = entry["data_offsets"][0].get<uint64_t>();
-  uint64_t end = entry["data_offsets"][1].get<uint64_t>();
+  begin = (*entry.offsets)[0];
+  uint64_t end = (*entry.offsets)[1];
   if (begin > end || end > data.size())
     throw malformed(where, "the data is outside the file");
   if (end - begin != bytes)
@@ -82,28 +161,20 @@ SafeTensors ingot::runtime::readSafeTensors(std::string_view bytes,
     throw malformed(where, "the header is larger than 100,000,000 bytes");
   if (headerSize > bytes.size())
     throw malformed(where, "the file is truncated");
-  json header = json::parse(bytes.substr(0, headerSize), nullptr,
-                            /*allow_exceptions=*/false);
-  if (header.is_discarded() || !header.is_object())
-    throw malformed(where, "the header is not a JSON object");
   std::string_view data = bytes.substr(headerSize);
 
   SafeTensors content;
   std::vector<std::pair<uint64_t, uint64_t>> ranges;
-  for (auto &[name, entry] : header.items()) {
-    if (name == "__metadata__") {
-      if (!entry.is_object())
-        throw malformed(where, "the metadata is not a JSON object");
-      for (auto &[key, value] : entry.items())
-        if (value.is_string())
-          content.metadata[key] = value.get<std::string>();
-      continue;
-    }
-    uint64_t begin = 0;
-    TensorView tensor = readTensor(entry, data, where + ": " + name, begin);
-    ranges.push_back({begin, begin + tensor.data.size()});
-    content.tensors[name] = std::move(tensor);
-  }
+  HeaderReader header(
+      where, content, [&](const std::string &name, const HeaderEntry &entry) {
+        uint64_t begin = 0;
+        TensorView tensor = readTensor(entry, data, where + ": " + name, begin);
+        ranges.push_back({begin, begin + tensor.data.size()});
+        content.tensors[name] = std::move(tensor);
+      });
+  header.read(bytes.substr(0, headerSize));
+  if (!header.isObject)
+    throw malformed(where, "the header is not a JSON object");
   std::sort(ranges.begin(), ranges.end());
   uint64_t covered = 0;
   for (auto [begin, end] : ranges) {

@@ -9,105 +9,13 @@
 
 #include "runtime/abi/Abi.h"
 #include "runtime/abi/Align.h"
-#include "runtime/core/Error.h"
+#include "runtime/core/text/ManifestField.h"
 
 #include <charconv>
 #include <nlohmann/json.hpp>
 
 using namespace ingot::runtime;
 using nlohmann::json;
-
-static constexpr int64_t kMaxBytes = int64_t(1) << 50;
-
-static Error malformed(const std::string &field, const std::string &what) {
-  return failure("module manifest: " + field, what,
-                 "compile the model again with the ingotc of this release");
-}
-
-namespace {
-
-/// A JSON value with its path, which messages name.
-class Field {
-public:
-  Field(const json &value, std::string path)
-      : value(value), path(std::move(path)) {}
-
-  bool has(const char *key) const {
-    return value.is_object() && value.contains(key);
-  }
-
-  Field operator[](const char *key) const {
-    std::string inner = path.empty() ? key : path + "." + key;
-    if (!has(key))
-      throw malformed(inner, "missing");
-    return {value[key], inner};
-  }
-
-  std::vector<Field> getItems() const {
-    if (!value.is_array())
-      throw malformed(path, "not an array");
-    std::vector<Field> items;
-    for (size_t i = 0; i < value.size(); ++i)
-      items.emplace_back(value[i], path + "[" + std::to_string(i) + "]");
-    return items;
-  }
-
-  std::string getString() const {
-    if (!value.is_string())
-      throw malformed(path, "not a string");
-    return value.get<std::string>();
-  }
-
-  double getNumber() const {
-    if (!value.is_number())
-      throw malformed(path, "not a number");
-    return value.get<double>();
-  }
-
-  bool getBool() const {
-    if (!value.is_boolean())
-      throw malformed(path, "not a boolean");
-    return value.get<bool>();
-  }
-
-  int64_t getCount() const {
-    if (!value.is_number_integer() ||
-        (value.is_number_unsigned() &&
-         value.get<uint64_t>() > static_cast<uint64_t>(kMaxBytes)) ||
-        value.get<int64_t>() < 0 || value.get<int64_t>() > kMaxBytes)
-      throw malformed(path, "not a size");
-    return value.get<int64_t>();
-  }
-
-  DType getDType() const {
-    std::string name = getString();
-    std::optional<DType> type = parseDType(name);
-    if (!type)
-      throw malformed(path, "unknown element type '" + name + "'");
-    return *type;
-  }
-
-  /// The position of the string in `names`.
-  int getChoice(std::initializer_list<const char *> names) const {
-    std::string text = getString();
-    int index = 0;
-    for (const char *name : names) {
-      if (text == name)
-        return index;
-      ++index;
-    }
-    throw malformed(path, "unknown value '" + text + "'");
-  }
-
-  Error makeError(const std::string &what) const {
-    return malformed(path, what);
-  }
-
-  const json &value;
-  std::string path;
-};
-
-} // namespace
 
 /// Reads name, type and shape; returns the bytes of the tensor.
 static int64_t readType(const Field &field, TensorSpec &tensor) {
@@ -263,6 +171,22 @@ static bool takesProbabilities(std::string_view term) {
   return term.starts_with("bce-with-logits") || term.starts_with("kl-div");
 }
 
+/// Reads the tables that the elements of a sample index.
+static void readIndexed(const Field &field, InputSpec &input) {
+  int64_t elements = 0;
+  for (const Field &item : field.getItems()) {
+    std::vector<Field> pair = item.getItems();
+    if (pair.size() != 2)
+      throw item.makeError("not a number of elements and their rows");
+    input.indexed.push_back({pair[0].getCount(), pair[1].getCount()});
+    elements += input.indexed.back().elements;
+    if (elements > input.getElements())
+      throw item.makeError("more elements than '" + input.name + "' has");
+  }
+  if (input.shape.empty() || elements * input.shape[0] != input.getElements())
+    throw field.makeError("not of all elements of '" + input.name + "'");
+}
+
 static FunctionSpec readFunction(const Field &field, const Manifest &manifest,
                                  size_t variant) {
   FunctionSpec function;
@@ -283,6 +207,10 @@ static FunctionSpec readFunction(const Field &field, const Manifest &manifest,
     }
     for (const std::string &name : manifest.shiftedLabels)
       input.isShifted |= name == input.name;
+    if (item.has("ignored"))
+      input.ignored = item["ignored"].getInteger();
+    if (item.has("rows"))
+      readIndexed(item["rows"], input);
     checkInput(item, input, manifest.getBatch(variant));
     function.inputs.push_back(std::move(input));
   }
@@ -502,6 +430,9 @@ static Manifest readManifest(const Field &root) {
         manifest.stagingBytes / INGOT_STAGING_BLOCKS < function.getInputBytes())
       throw malformed("staging_bytes",
                       "too small for the inputs of " + function.name);
+  if (root.has("class_names"))
+    for (const Field &name : root["class_names"].getItems())
+      manifest.classNames.push_back(name.getString());
   if (root.has("export"))
     readExport(root["export"], manifest);
   return manifest;

@@ -91,10 +91,23 @@ struct StateSpec : TensorSpec {
 
 enum class InputKind { Data, Labels, Hyper, Valid };
 
+/// The label that losses ignore unless they say more (PyTorch's ignore_index).
+inline constexpr int64_t kIgnoredLabel = -100;
+
 struct InputSpec : TensorSpec {
   InputKind kind = InputKind::Data;
   /// The number of classes that integer labels index.
   std::optional<int64_t> classes;
+  /// The label beside them that does not count.
+  std::optional<int64_t> ignored;
+  /// Elements of a sample that follow each other, and the rows of the table
+  /// that they index: 0 for elements that index none.
+  struct IndexedRows {
+    int64_t elements = 0, rows = 0;
+  };
+  /// What the elements of a sample index, all of them or, of data that is no
+  /// index, none.
+  std::vector<IndexedRows> indexed;
   /// Whether the elements are probabilities: labels of bce-with-logits and
   /// kl-div.
   bool isProbability = false;
@@ -109,6 +122,18 @@ struct InputSpec : TensorSpec {
   bool isBatched() const {
     return kind == InputKind::Data || kind == InputKind::Labels;
   }
+  /// Returns the number of values from 0 on that the elements may have:
+  /// classes, or the rows of the largest table that they index. None if they
+  /// are no indices.
+  std::optional<int64_t> getLimit() const {
+    std::optional<int64_t> most = classes;
+    for (const IndexedRows &part : indexed)
+      if (part.rows > most.value_or(0))
+        most = part.rows;
+    return most;
+  }
+  /// Returns the label where there is none.
+  int64_t getIgnored() const { return ignored.value_or(kIgnoredLabel); }
 };
 
 /// A floating-point tensor that a kernel writes.
@@ -238,6 +263,8 @@ struct Manifest {
   /// All functions, by variant in the order train_step, eval_step, predict.
   std::vector<FunctionSpec> functions;
   std::vector<ExportPiece> exportPieces;
+  /// The names of classes that the model says it has; may be empty.
+  std::vector<std::string> classNames;
 
   /// Returns the samples of a micro-batch of a variant.
   int64_t getBatch(size_t variant) const {

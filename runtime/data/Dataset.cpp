@@ -8,8 +8,10 @@
 #include "runtime/data/Dataset.h"
 
 #include "runtime/core/Console.h"
+#include "runtime/core/Random.h"
 #include "runtime/core/files/LostFiles.h"
 #include "runtime/core/text/Text.h"
+#include "runtime/data/files/Pipes.h"
 #include "runtime/data/loading/Checks.h"
 #include "runtime/data/pictures/Mixing.h"
 
@@ -29,7 +31,7 @@ static int64_t countBatched(const std::vector<InputSpec> &inputs) {
 }
 
 static bool isNpyFile(const std::string &path) {
-  return !std::filesystem::is_directory(path) &&
+  return !std::filesystem::is_directory(path) && !isPipe(path) &&
          isNpy(MappedFile(path).getBytes());
 }
 
@@ -93,9 +95,11 @@ static int64_t getWindow(const std::vector<InputSpec> &inputs,
 
 static std::unique_ptr<Reader> openGroup(const FileGroup &group,
                                          const std::vector<InputSpec> &inputs,
-                                         const Recipes &recipes) {
+                                         const Recipes &recipes,
+                                         const ClassNames &classes = {}) {
   const DataFile &first = group.front();
   ReaderOptions options;
+  options.classes = classes;
   options.tokens = first.tokens;
   options.getWindow = [&] { return getWindow(inputs, first.path); };
   if (const InputSpec *leader = findLeader(inputs, recipes)) {
@@ -136,6 +140,8 @@ findSource(const Reader &reader, const InputSpec &input, const Recipe *recipe) {
     names = {"text", "txt"};
   else if (recipe && recipe->getSequence())
     names = {"input_ids", "tokens", "ids"};
+  else if (reader.getKind() == "CSV")
+    names = {"*"};
   for (const char *name : names)
     if (auto found = reader.findField(name))
       return found;
@@ -179,7 +185,7 @@ Dataset::Dataset(const std::vector<DataFile> &files,
   for (const InputSpec &input : inputs) {
     if (!input.isBatched())
       continue;
-    columns.push_back(input.name);
+    columns.emplace(input.name, columns.size());
     if (auto recipe = options.recipes.find(input.name);
         recipe != options.recipes.end())
       recipe->second.check(input);
@@ -212,7 +218,7 @@ Dataset::Shard Dataset::open(const FileGroup &group,
                              const std::vector<InputSpec> &inputs,
                              Console &console) const {
   Shard shard;
-  shard.reader = openGroup(group, inputs, options.recipes);
+  shard.reader = openGroup(group, inputs, options.recipes, options.classes);
   shard.source = group.front().source;
   shard.checked = std::make_unique<std::atomic<int64_t>>(0);
   Reader &reader = *shard.reader;
@@ -262,7 +268,8 @@ static int64_t getLimit(DType type) {
 
 static void checkTokens(const Array &all, const InputSpec &input,
                         const std::string &path) {
-  int64_t limit = input.classes.value_or(getLimit(input.dtype));
+  int64_t limit =
+      std::min(input.getLimit().value_or(INT64_MAX), getLimit(input.dtype));
   int64_t size = getSize(all.dtype);
   constexpr int64_t piece = 4096;
   int64_t tokens[piece];
@@ -270,7 +277,7 @@ static void checkTokens(const Array &all, const InputSpec &input,
     int64_t some = std::min(piece, all.shape[0] - i);
     convert(all.data + i * size, all.dtype, tokens, DType::I64, some);
     for (int64_t k = 0; k < some; ++k)
-      if (tokens[k] < 0 || tokens[k] >= limit)
+      if ((tokens[k] < 0 || tokens[k] >= limit) && tokens[k] != input.ignored)
         throw badInput(path,
                        "token " + std::to_string(i + k) + " is " +
                            std::to_string(tokens[k]) + ", outside 0 to " +
@@ -371,8 +378,7 @@ std::vector<int64_t> Dataset::countBySource(size_t sources) const {
 }
 
 size_t Dataset::findColumn(const InputSpec &input) const {
-  return std::find(columns.begin(), columns.end(), input.name) -
-         columns.begin();
+  return columns.at(input.name);
 }
 
 const Dataset::Shard &Dataset::findShard(int64_t sample,
@@ -381,48 +387,6 @@ const Dataset::Shard &Dataset::findShard(int64_t sample,
              starts.begin() - 1;
   within = sample - starts[s];
   return shards[s];
-}
-
-std::optional<std::string>
-Dataset::findProblem(const std::vector<InputSpec> &inputs,
-                     const std::vector<int64_t> &indices) const {
-  std::string storage;
-  for (const InputSpec &input : inputs) {
-    if (!input.isBatched())
-      continue;
-    size_t column = findColumn(input);
-    bool isIndex = input.kind == InputKind::Labels && input.classes;
-    bool areAllIgnored = isIndex;
-    std::vector<double> values(input.getElements() / input.shape[0]);
-    for (int64_t sample : indices) {
-      int64_t within;
-      const Shard &shard = findShard(findFirst(sample), within);
-      // Bytes have no values that are not finite.
-      if (shard.columns[column].recipe) {
-        areAllIgnored = false;
-        continue;
-      }
-      Value row =
-          shard.reader->read(shard.columns[column].field, within, storage);
-      if (row.kind != Value::Kind::Elements ||
-          row.getElements() != static_cast<int64_t>(values.size()))
-        continue;
-      convert(row.bytes.data(), row.dtype, values.data(), DType::F64,
-              static_cast<int64_t>(values.size()));
-      for (double value : values) {
-        // Masks may hold infinities.
-        bool isInfinite = std::isinf(value) && input.kind == InputKind::Labels;
-        if (std::isnan(value) || isInfinite)
-          return "sample " + std::to_string(sample) + " has " +
-                 (isInfinite ? "infinity" : "NaN") + " in '" + input.name + "'";
-        areAllIgnored &= value == static_cast<double>(kIgnoredLabel);
-      }
-    }
-    if (areAllIgnored)
-      return "all labels of the step are " + std::to_string(kIgnoredLabel) +
-             ", which the loss ignores";
-  }
-  return std::nullopt;
 }
 
 void Dataset::tryRow(const std::vector<InputSpec> &inputs,
@@ -442,17 +406,35 @@ void Dataset::tryRow(const std::vector<InputSpec> &inputs,
   checkFiles(shard, haveLostFiles());
 }
 
+/// Returns how many of `tokens` tokens the samples of an epoch are moved by. It
+/// depends on the seed and the epoch alone: all ranks and threads agree.
+static int64_t drawOffset(const SampleContext &context, int64_t tokens) {
+  constexpr uint64_t stream = uint64_t(7) << 60;
+  Philox random(context.seed, stream + static_cast<uint64_t>(context.epoch));
+  return static_cast<int64_t>(random.below(static_cast<uint64_t>(tokens)));
+}
+
 void Dataset::fillInput(const Shard &shard, int64_t within,
                         const InputSpec &input, const SampleContext &context,
                         char *place, Workspace &workspace) const {
   const Column &column = shard.columns[findColumn(input)];
-  Value value = shard.reader->read(column.field, within, workspace.storage);
+  int64_t moved = 0;
+  if (shard.tokens > 0 && !rows && options.movedFrom && context.isTraining &&
+      context.epoch >= *options.movedFrom)
+    moved = drawOffset(context, shard.tokens);
+  Value value =
+      moved == 0 ? shard.reader->read(column.field, within, workspace.storage)
+                 : shard.reader->readMoved(column.field, within, moved);
   if (column.recipe) {
     workspace.cache = options.cache.get();
-    column.recipe->apply(value, input, place, context, workspace,
-                         shard.reader->describe(column.field, within));
+    std::string where = shard.reader->describe(column.field, within);
+    column.recipe->apply(value, input, place, context, workspace, where);
     if (workspace.hasTurned)
       noteOrientation(input.name);
+    // Bytes of text may be beyond the table that they index.
+    Array made{input.dtype, input.shape, place, nullptr};
+    made.shape.front() = 1;
+    checkIndices(made, input, /*position=*/0, where);
     return;
   }
   if (!column.isChecked)

@@ -10,6 +10,7 @@
 
 #include "runtime/core/Error.h"
 #include "runtime/core/Manifest.h"
+#include "runtime/data/files/ClassNames.h"
 #include "runtime/data/files/Sources.h"
 #include "runtime/data/pictures/Recipe.h"
 #include "runtime/data/readers/Readers.h"
@@ -21,6 +22,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace ingot::runtime {
@@ -69,6 +71,12 @@ struct DatasetOptions {
   bool isLast = true;
   /// Where decoded pictures are kept; null if they are not.
   std::shared_ptr<PictureCache> cache = nullptr;
+  /// From which epoch on samples of training from files of tokens are moved by
+  /// a number of tokens that is drawn for each epoch; never without it.
+  std::optional<int64_t> movedFrom = std::nullopt;
+  /// The names of classes by which folders of pictures get their labels; empty
+  /// for those that each folder has.
+  ClassNames classes = {};
   /// The lengths of all sequences, which data sets of the same files share:
   /// the first one measures them.
   std::shared_ptr<std::vector<int64_t>> lengths = nullptr;
@@ -186,7 +194,8 @@ private:
   void leaveOut(int64_t sample, const Error &error) const;
 
   DatasetOptions options;
-  std::vector<std::string> columns;
+  /// The places of inputs in the columns of shards.
+  std::unordered_map<std::string, size_t> columns;
   std::vector<Shard> shards;
   /// The first sample of each shard.
   std::vector<int64_t> starts;

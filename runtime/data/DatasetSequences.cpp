@@ -129,28 +129,34 @@ TokenCount Dataset::countTokens(int64_t sample) const {
   return {shard.tokens, shard.tokens};
 }
 
-/// Checks the elements of a piece of a sequence.
+/// Checks elements of a sequence, from number `first` on.
 static void checkElements(const Value &value, int64_t first, int64_t count,
                           const InputSpec &input, const std::string &where) {
+  if (count <= 0)
+    return;
   Array some;
   some.dtype = value.dtype;
   some.shape = {1, count};
   some.data = value.bytes.data() + first * getSize(value.dtype);
   InputSpec piece = input;
   piece.shape = {1, count};
+  // Sequences are of one vocabulary, wherever in a row they come to lie.
+  auto limit = input.getLimit();
+  piece.indexed.clear();
   checkArray(some, piece, where);
-  if (input.kind != InputKind::Labels && input.classes)
-    for (int64_t i = 0; i < count; ++i) {
-      int64_t token = 0;
-      convert(some.data + i * getSize(value.dtype), value.dtype, &token,
-              DType::I64, 1);
-      if (token < 0 || token >= *input.classes)
-        throw badInput(where,
-                       "token " + std::to_string(first + i) + " is " +
-                           std::to_string(token) + ", outside 0 to " +
-                           std::to_string(*input.classes - 1),
-                       "encode the text with the model's own tokenizer");
-    }
+  if (input.classes || !limit)
+    return;
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t token = 0;
+    convert(some.data + i * getSize(value.dtype), value.dtype, &token,
+            DType::I64, 1);
+    if (token < 0 || token >= *limit)
+      throw badInput(where,
+                     "token " + std::to_string(first + i) + " is " +
+                         std::to_string(token) + ", outside 0 to " +
+                         std::to_string(*limit - 1),
+                     "encode the text with the model's own tokenizer");
+  }
 }
 
 /// Reads the fields of a piece into the workspace, by input, and checks them.
@@ -181,10 +187,19 @@ void Dataset::readPiece(const std::vector<InputSpec> &inputs,
       checkElements(value, piece.first, piece.count, input, where);
   };
   read(leader);
-  for (const InputSpec &input : inputs)
-    if (input.isBatched() &&
-        shard.columns[findColumn(input)].role == SequenceRole::Along)
+  const Value &tokens = workspace.values[main];
+  for (const InputSpec &input : inputs) {
+    auto role = input.isBatched() ? shard.columns[findColumn(input)].role
+                                  : std::nullopt;
+    if (role == SequenceRole::Along)
       read(input);
+    // Tokens are labels of those before them.
+    if (role == SequenceRole::Next && input.getLimit())
+      checkElements(tokens, piece.first + 1,
+                    std::min<int64_t>(piece.count, length - piece.first - 1),
+                    input,
+                    shard.reader->describe(shard.columns[main].field, within));
+  }
 }
 
 void Dataset::writePiece(const std::vector<InputSpec> &inputs,

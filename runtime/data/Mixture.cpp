@@ -103,8 +103,10 @@ int64_t Mixture::getSample(int64_t epoch, int64_t position) {
     source = turns[static_cast<size_t>(position)].first;
     own = turns[static_cast<size_t>(position)].second;
   }
-  int64_t at = epoch * counts[source] + own;
-  int64_t pass = at / sizes[source], within = at % sizes[source];
+  // An epoch takes no source twice, so that passes are no more than epochs.
+  __int128 at = static_cast<__int128>(epoch) * counts[source] + own;
+  auto pass = static_cast<int64_t>(at / sizes[source]);
+  auto within = static_cast<int64_t>(at % sizes[source]);
   if (shuffle)
     within = permute(source, pass)[static_cast<size_t>(within)];
   return starts[source] + within;

@@ -298,7 +298,8 @@ std::string ingot::runtime::makeNpyHeader(DType dtype,
   return header + text;
 }
 
-ArrayFile::ArrayFile(const std::string &path) : file(path) {
+ArrayFile::ArrayFile(MappedFile mapped) : file(std::move(mapped)) {
+  const std::string &path = getPath();
   if (isNpy(file.getBytes())) {
     names.emplace_back();
     return;
@@ -310,16 +311,14 @@ ArrayFile::ArrayFile(const std::string &path) : file(path) {
   for (ZipEntry &entry : readZipDirectory(file.getBytes(), path)) {
     if (!entry.name.ends_with(".npy"))
       continue;
-    std::string name = entry.name.substr(0, entry.name.size() - 4);
-    // Of two arrays of a name, NumPy takes the last one.
-    auto former = std::find(names.begin(), names.end(), name);
-    if (former != names.end()) {
-      entries[former - names.begin()] = std::move(entry);
-      continue;
-    }
-    names.push_back(std::move(name));
+    names.push_back(entry.name.substr(0, entry.name.size() - 4));
     entries.push_back(std::move(entry));
   }
+  for (size_t i = 0; i < names.size(); ++i)
+    if (!places.try_emplace(names[i], i).second)
+      throw badInput(path + ": " + names[i],
+                     "the archive has two arrays of this name",
+                     "write the file again, with numpy.savez");
   if (entries.empty())
     throw badInput(path, "the archive holds no array",
                    "write it with numpy.savez; arrays are named after the "
@@ -327,21 +326,20 @@ ArrayFile::ArrayFile(const std::string &path) : file(path) {
 }
 
 bool ArrayFile::has(std::string_view name) const {
-  return std::find(names.begin(), names.end(), name) != names.end();
+  return isSingle() ? name.empty() : places.count(name) != 0;
 }
 
 Array ArrayFile::read(std::string_view name) const {
   if (isSingle())
     return readNpy(file.getBytes(), getPath());
-  auto found = std::find(names.begin(), names.end(), name);
+  auto found = places.find(name);
   std::string where = getPath() + ": " + std::string(name);
-  if (found == names.end())
+  if (found == places.end())
     throw badInput(where, "no such array", "check the names in the file");
   auto inflated = std::make_shared<Block>();
-  Array array =
-      readNpy(readZipEntry(file.getBytes(), entries[found - names.begin()],
-                           getPath(), *inflated),
-              where);
+  Array array = readNpy(readZipEntry(file.getBytes(), entries[found->second],
+                                     getPath(), *inflated),
+                        where);
   if (!array.storage)
     array.storage = inflated;
   return array;

@@ -14,6 +14,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace ingot::runtime {
@@ -42,7 +43,8 @@ std::string makeNpyHeader(DType dtype, const std::vector<int64_t> &shape);
 class ArrayFile {
 public:
   /// Throws badInput.
-  explicit ArrayFile(const std::string &path);
+  explicit ArrayFile(const std::string &path) : ArrayFile(MappedFile(path)) {}
+  explicit ArrayFile(MappedFile mapped);
 
   const std::string &getPath() const { return file.getPath(); }
   bool isSingle() const { return entries.empty(); }
@@ -55,6 +57,8 @@ private:
   MappedFile file;
   std::vector<ZipEntry> entries;
   std::vector<std::string> names;
+  /// The places of the names.
+  std::unordered_map<std::string_view, size_t> places;
 };
 
 } // namespace ingot::runtime

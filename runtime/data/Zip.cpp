@@ -9,6 +9,7 @@
 
 #include "runtime/core/Error.h"
 #include "runtime/core/files/Crc32.h"
+#include "runtime/core/text/Text.h"
 
 #include <algorithm>
 #include <cstring>
@@ -277,6 +278,11 @@ static void putCentralHeader(std::string &out, const ZipEntry &entry) {
 }
 
 void ZipWriter::begin(const std::string &name, uint64_t size) {
+  constexpr size_t mostName = 0xffff;
+  if (name.size() > mostName)
+    throw badInput(path + ": " + describeName(name),
+                   "the name of an array is longer than an archive can hold",
+                   "rename it");
   ZipEntry &entry = entries.emplace_back();
   entry.name = name;
   entry.size = size;

@@ -43,7 +43,7 @@ std::string_view readZipEntry(std::string_view bytes, const ZipEntry &entry,
 /// Writes an archive of stored entries.
 class ZipWriter {
 public:
-  explicit ZipWriter(const std::string &path) : file(path) {}
+  explicit ZipWriter(const std::string &path) : path(path), file(path) {}
 
   /// Begins an entry of `size` bytes, which any number of writes fill until
   /// end().
@@ -54,6 +54,7 @@ public:
   void commit();
 
 private:
+  std::string path;
   AtomicFile file;
   std::vector<ZipEntry> entries;
 };

@@ -9,6 +9,7 @@
 
 #include "runtime/core/Error.h"
 #include "runtime/core/File.h"
+#include "runtime/core/text/BoundedJson.h"
 
 #include <cmath>
 #include <fcntl.h>
@@ -34,7 +35,7 @@ static std::string selectUntil(std::string_view text, int64_t step) {
       break;
     std::string_view line = text.substr(0, end + 1);
     text.remove_prefix(end + 1);
-    auto json = nlohmann::json::parse(line, nullptr, false);
+    auto json = parseJson(line);
     bool isOurs = json.is_object() && json.contains("step") &&
                   json["step"].is_number_integer();
     if (isOurs && json["step"].get<int64_t>() <= step)
@@ -138,6 +139,14 @@ void MetricsLog::write(const StepMetrics &metrics) {
 }
 
 /// The rows of a table as arrays.
+void MetricsLog::writeClasses(int64_t step,
+                              const std::vector<std::string> &classes) {
+  if (!records.isOpen() || records.getSize() != 0 || classes.empty())
+    return;
+  nlohmann::ordered_json line = {{"step", step}, {"classes", classes}};
+  append(line.dump() + "\n");
+}
+
 static std::string formatTable(const MetricTable &table) {
   auto columns = static_cast<size_t>(
       std::lround(std::sqrt(static_cast<double>(table.values.size()))));

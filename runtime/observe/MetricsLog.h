@@ -94,6 +94,8 @@ public:
   /// that it does not take are kept and written before the next one.
   void write(const StepMetrics &metrics);
   void write(const EvalMetrics &metrics);
+  /// Writes the names of classes as the first line of a log that is empty.
+  void writeClasses(int64_t step, const std::vector<std::string> &classes);
 
   /// Removes the lines of the steps after `step`, which are taken again.
   void cutAfter(int64_t step);

@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <cstring>
 #include <optional>
+#include <unordered_map>
 
 using namespace ingot;
 using namespace ingot::runtime;
@@ -115,11 +116,10 @@ public:
     if (value.kind != Value::Kind::Elements)
       throw badInput(where, "text and pictures are no arrays",
                      "convert to .tar, or choose a field with --field");
-    auto known = std::find_if(columns.begin(), columns.end(),
-                              [&](const Column &c) { return c.name == name; });
-    if (known == columns.end())
-      known = columns.insert(columns.end(),
-                             {name, value.dtype, value.shape, 0, ""});
+    auto [place, isNew] = places.try_emplace(name, columns.size());
+    if (isNew)
+      columns.push_back({name, value.dtype, value.shape, 0, ""});
+    Column *known = &columns[place->second];
     if (known->shape != value.shape || known->dtype != value.dtype)
       throw badInput(where,
                      "the field is " + value.describe() +
@@ -152,6 +152,7 @@ private:
   };
   ZipWriter file;
   std::vector<Column> columns;
+  std::unordered_map<std::string, size_t> places;
 };
 
 /// Writes integers as tokens in llm.c's layout: 16 bits if that is enough.

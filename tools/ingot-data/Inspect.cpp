@@ -3,6 +3,7 @@
 #include "tools/ingot-data/Commands.h"
 
 #include "runtime/core/Error.h"
+#include "runtime/data/files/ClassNames.h"
 #include "runtime/data/pictures/Picture.h"
 
 using namespace ingot;
@@ -36,6 +37,8 @@ std::string ingot::inspect(const DataFile &file) {
                      std::to_string(reader->getSamples()) +
                      (reader->getKind() == "tokens" ? " tokens" : " samples") +
                      "\n";
+  if (ClassNames classes = reader->getClasses(); !classes.empty())
+    text += "  classes: " + describeClasses(classes) + "\n";
   std::string storage;
   for (size_t f = 0; f < reader->getNames().size(); ++f) {
     text += "  " + reader->getNames()[f] + ": ";

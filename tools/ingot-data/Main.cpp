@@ -7,11 +7,14 @@
 
 #include "runtime/core/Console.h"
 #include "runtime/core/Error.h"
+#include "runtime/core/files/OutputPaths.h"
 #include "runtime/core/text/Text.h"
 #include "tools/ingot-data/Commands.h"
 #include "tools/support/CommandLine.h"
 
+#include <algorithm>
 #include <cstdio>
+#include <filesystem>
 
 using namespace ingot;
 using namespace ingot::runtime;
@@ -41,6 +44,40 @@ static void verifyAll(const DataFiles &files) {
                      : std::to_string(problems.size()) +
                            (problems.size() == 1 ? " problem" : " problems"),
                  "mend the samples, or train with --skip-bad");
+}
+
+/// Whether a name is that of a shard that begins with `start`.
+static bool isShardOf(const std::string &start, const std::string &name) {
+  constexpr std::string_view ending = ".tar";
+  if (!name.starts_with(start + "-") || !name.ends_with(ending))
+    return false;
+  std::string_view number = std::string_view(name).substr(start.size() + 1);
+  number.remove_suffix(std::min(number.size(), ending.size()));
+  return number.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+/// Throws usageError if an output is an input, through links or in other words.
+/// Shards may replace files that were there.
+static void checkOutputs(const DataFiles &files, const std::string &output,
+                         bool isSharded, bool isIndex) {
+  OutputPaths paths;
+  for (const DataFile &file : files.files) {
+    paths.addInput("FILE", file.path);
+    if (isIndex)
+      paths.addOutput("index", getIndexPath(file.path));
+  }
+  if (!output.empty() && !isSharded)
+    paths.addOutput("-o", output);
+  std::error_code ignored;
+  std::filesystem::path start(output);
+  std::filesystem::path folder =
+      start.has_parent_path() ? start.parent_path() : ".";
+  if (isSharded)
+    for (std::filesystem::directory_iterator entry(folder, ignored), end;
+         !ignored && entry != end; entry.increment(ignored))
+      if (isShardOf(start.filename(), entry->path().filename()))
+        paths.addOutput("-o", entry->path());
+  paths.check();
 }
 
 static void run(int argc, char **argv) {
@@ -78,6 +115,7 @@ static void run(int argc, char **argv) {
   if (!parseCommandLine(app, argc, argv))
     return;
   DataFiles files = findFiles(words, "FILE");
+  checkOutputs(files, output, bool(*shards), bool(*indexes));
   if (*verifies)
     verifyAll(files);
   if (*converts || *shards)

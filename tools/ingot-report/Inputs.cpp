@@ -4,6 +4,7 @@
 
 #include "runtime/core/Error.h"
 #include "runtime/core/File.h"
+#include "runtime/core/text/BoundedJson.h"
 #include "tools/ingot-report/RunFiles.h"
 #include "tools/report/Page.h"
 
@@ -25,8 +26,7 @@ FileKind ingot::recognize(std::string_view bytes) {
   if (bytes.starts_with("{") &&
       bytes.substr(0, head).find("\"traceEvents\"") != std::string_view::npos)
     return FileKind::Trace;
-  auto line = ordered_json::parse(bytes.substr(0, bytes.find('\n')), nullptr,
-                                  /*allow_exceptions=*/false);
+  auto line = parseJson<ordered_json>(bytes.substr(0, bytes.find('\n')));
   if (!line.is_object())
     return FileKind::Other;
   if (line.contains("findings") && line.contains("step_ms"))
@@ -145,8 +145,7 @@ std::vector<std::string> ingot::listFiles(const std::vector<RunFiles> &runs) {
 
 static ordered_json readDiagnosis(const std::string &path) {
   MappedFile file(path);
-  auto json = ordered_json::parse(file.getBytes(), nullptr,
-                                  /*allow_exceptions=*/false);
+  auto json = parseJson<ordered_json>(file.getBytes());
   if (!json.is_object() || !json["findings"].is_array())
     throw badInput(path, "is no diagnosis",
                    "give what --diagnose=json of a trainer printed");
@@ -157,8 +156,7 @@ static ordered_json readDiagnosis(const std::string &path) {
 static ordered_json readCompilations(const std::string &path) {
   MappedFile file(path);
   ordered_json json =
-      ordered_json::parse(findPageData(file.getBytes()).value_or(""), nullptr,
-                          /*allow_exceptions=*/false);
+      parseJson<ordered_json>(findPageData(file.getBytes()).value_or(""));
   if (!json.is_object() || !json["compilations"].is_array() ||
       !json["runs"].is_array() || !json["runs"].empty())
     throw badInput(path, "is no report of the compiler",

@@ -7,6 +7,7 @@
 
 #include "runtime/core/Error.h"
 #include "runtime/core/File.h"
+#include "runtime/core/text/BoundedJson.h"
 #include "tools/ingot-report/RunFiles.h"
 
 #include <algorithm>
@@ -45,7 +46,7 @@ private:
 
   std::vector<std::string> order;
   std::map<std::string, Series> series;
-  ordered_json tables = ordered_json::object();
+  ordered_json tables = ordered_json::object(), classes;
   int64_t notFinite = 0, lastStep = 0;
 };
 
@@ -125,6 +126,10 @@ void LogReader::readLine(const ordered_json &line) {
   double step = line["step"].get<double>();
   lastStep = std::max(lastStep, static_cast<int64_t>(step));
   bool isEvaluation = !line.contains("step_ms");
+  if (line.contains("classes")) {
+    classes = line["classes"];
+    return;
+  }
   for (const auto &[name, value] : line.items())
     if (name == "stats" && value.is_object())
       for (const auto &[field, number] : value.items())
@@ -139,8 +144,7 @@ void LogReader::readLines(std::string_view text) {
     size_t end = text.find('\n');
     if (end == std::string_view::npos)
       break;
-    auto line = ordered_json::parse(text.substr(0, end), nullptr,
-                                    /*allow_exceptions=*/false);
+    auto line = parseJson<ordered_json>(text.substr(0, end));
     text.remove_prefix(end + 1);
     if (line.is_object() && line.contains("step") &&
         line["step"].is_number_integer()) {
@@ -158,6 +162,8 @@ ordered_json LogReader::toJson() const {
                        {"series", ordered_json::object()}};
   for (const std::string &name : order)
     json["series"][name] = series.at(name).toJson();
+  if (classes.is_array())
+    json["classes"] = classes;
   if (!tables.empty())
     json["tables"] = tables;
   return json;

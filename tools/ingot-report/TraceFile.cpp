@@ -7,6 +7,7 @@
 
 #include "runtime/core/Error.h"
 #include "runtime/core/File.h"
+#include "runtime/core/text/BoundedJson.h"
 #include "tools/ingot-report/RunFiles.h"
 
 #include <algorithm>
@@ -181,9 +182,10 @@ ordered_json ingot::readTrace(const std::string &path) {
     reader.add(value);
     return false;
   };
-  auto json =
-      ordered_json::parse(file.getBytes().begin(), file.getBytes().end(), take,
-                          /*allow_exceptions=*/false);
+  auto json = isTooDeep(file.getBytes())
+                  ? ordered_json()
+                  : ordered_json::parse(file.getBytes(), take,
+                                        /*allow_exceptions=*/false);
   if (!json.is_object() || reader.isEmpty())
     throw badInput(path, "is no trace of a trainer, or is damaged",
                    "give what --profile of a trainer wrote");

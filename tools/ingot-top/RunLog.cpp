@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "tools/ingot-top/RunLog.h"
+#include "runtime/core/text/BoundedJson.h"
 
 #include <algorithm>
 #include <charconv>
@@ -101,7 +102,7 @@ static double getNumber(const json &line, const char *name) {
 }
 
 void RunLog::readLine(std::string_view text) {
-  json line = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  json line = parseJson(text);
   if (!line.is_object() || !line.contains("step") ||
       !line["step"].is_number_integer())
     return;

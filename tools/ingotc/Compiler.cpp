@@ -291,6 +291,9 @@ std::string Compiler::manifest(WeightStorage storage) {
         {"dtype", std::string(runtime::getName(dtypeOf(element)))}});
   }
   object["export"] = std::move(segments);
+  if (const std::string &classes = model.exportTemplate.classes;
+      !classes.empty())
+    object["class_names"] = cantFail(llvm::json::parse(classes));
   if (!options.report.empty())
     writeText(options.report,
               makeReport(object, Machine::of(*model.module), std::move(graph)));

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/ingot/ir/Dialect.h"
+#include "dialects/ingot/ir/InputAttributes.h"
 
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/StringExtras.h"
@@ -120,6 +121,21 @@ LogicalResult IngotDialect::verifyRegionArgAttribute(Operation *op, unsigned,
     if (!classes || !classes.getValue().isStrictlyPositive())
       return op->emitOpError("F6: ")
              << name << " must be a positive integer, got "
+             << attribute.getValue();
+    return success();
+  }
+  if (name == kIgnoredAttr) {
+    if (!isa<IntegerAttr>(attribute.getValue()))
+      return op->emitOpError("F6: ")
+             << name << " must be an integer, got " << attribute.getValue();
+    return success();
+  }
+  if (name == kRowsAttr) {
+    auto pairs = dyn_cast<DenseI64ArrayAttr>(attribute.getValue());
+    if (!pairs || pairs.size() % 2 != 0 ||
+        llvm::any_of(pairs.asArrayRef(), [](int64_t n) { return n < 0; }))
+      return op->emitOpError("F6: ")
+             << name << " must be pairs of elements and rows, got "
              << attribute.getValue();
     return success();
   }

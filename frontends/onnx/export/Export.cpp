@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "frontends/onnx/export/Export.h"
+#include "dialects/ingot/support/InputFile.h"
 #include "frontends/onnx/model/Tensors.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/Support/JSON.h"
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/wire_format_lite.h>
 
@@ -105,6 +108,29 @@ LogicalResult onnx_import::storeRaw(Location where, onnx::ModelProto &model) {
     tensor.set_raw_data(std::move(*bytes));
   }
   return success();
+}
+
+std::string onnx_import::takeClasses(onnx::ModelProto &model) {
+  auto &entries = *model.mutable_metadata_props();
+  for (int i = 0; i < entries.size(); ++i) {
+    if (entries[i].key() != "classes")
+      continue;
+    std::string text = entries[i].value();
+    llvm::Expected<llvm::json::Value> value = parseJson(text);
+    if (!value) {
+      llvm::consumeError(value.takeError());
+      return "";
+    }
+    const llvm::json::Array *names = value->getAsArray();
+    bool areNames = names && llvm::all_of(*names, [](const auto &name) {
+                      return name.getAsString().has_value();
+                    });
+    if (!areNames)
+      return "";
+    entries.DeleteSubrange(i, 1);
+    return text;
+  }
+  return "";
 }
 
 std::string onnx_import::serializeForExport(const onnx::ModelProto &model) {

@@ -20,6 +20,10 @@ namespace ingot::onnx_import {
 /// with an error at `where`, if one is damaged.
 llvm::LogicalResult storeRaw(mlir::Location where, onnx::ModelProto &model);
 
+/// Removes the entry of the model's metadata that has names of classes, and
+/// returns it; empty if there is none that is a list of names.
+std::string takeClasses(onnx::ModelProto &model);
+
 /// Returns the model as bytes, after `storeRaw`; empty if it is too large for
 /// one file.
 std::string serializeForExport(const onnx::ModelProto &model);

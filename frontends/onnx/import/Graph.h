@@ -144,7 +144,10 @@ private:
                  mlir::Attribute name);
   llvm::LogicalResult addOutputs();
   llvm::LogicalResult addLossAndGradients();
+  void setArgumentAttr(mlir::BlockArgument argument, llvm::StringRef name,
+                       mlir::Attribute value);
   void countClasses();
+  void countRows();
   /// Reports what sayOverride collected.
   void reportOverrides();
   llvm::LogicalResult finish();

@@ -93,32 +93,6 @@ LogicalResult GraphImporter::addLossAndGradients() {
   return success();
 }
 
-/// Labels of a cross entropy carry the number of classes, by which the trainer
-/// checks them.
-void GraphImporter::countClasses() {
-  body->walk([&](CrossEntropyOp op) {
-    Value labels = op.getLabels();
-    while (auto cast = labels.getDefiningOp<CastOp>())
-      labels = cast->getOperand(0);
-    auto argument = dyn_cast<BlockArgument>(labels);
-    // Other indices that do not count are not labels that the trainer knows.
-    constexpr int64_t kNone = std::numeric_limits<int64_t>::min();
-    if (!argument || argument.getOwner() != body ||
-        (op.getIgnoreIndex() != -100 && op.getIgnoreIndex() != kNone))
-      return;
-    NamedAttrList attributes(argumentAttrs[argument.getArgNumber()]);
-    auto kind = dyn_cast_or_null<StringAttr>(attributes.get(kKindAttr));
-    if (!kind || kind.getValue() != "labels")
-      return;
-    attributes.set(kClassesAttr,
-                   builder.getI64IntegerAttr(
-                       ingot::tensorType(op.getLogits())
-                           .getDimSize(static_cast<int64_t>(op.getDim()))));
-    argumentAttrs[argument.getArgNumber()] =
-        attributes.getDictionary(module.getContext());
-  });
-}
-
 void GraphImporter::sayOverride(Location node, bool isWarning, StringRef what,
                                 StringRef remedy) {
   auto known = llvm::find_if(
@@ -149,6 +123,7 @@ LogicalResult GraphImporter::finish() {
   if (failed(meaning.training ? addLossAndGradients() : addOutputs()))
     return failure();
   countClasses();
+  countRows();
   for (auto &[name, state] : stateValues) {
     if (state.current == state.argument)
       continue;

@@ -78,6 +78,7 @@ static FailureOr<ImportedModel> importVariant(StringRef path,
     splitMerged(file, model);
   else
     tieCopies(file, model);
+  std::string classes = takeClasses(model);
   std::string serialized = serializeForExport(model);
   if (failed(prepareModel(file, model)))
     return failure();
@@ -96,6 +97,7 @@ static FailureOr<ImportedModel> importVariant(StringRef path,
   if (failed(finishImport(path, *result.module)))
     return failure();
   result.exportTemplate = makeExportTemplate(serialized, importer.getStates());
+  result.exportTemplate.classes = std::move(classes);
   return result;
 }
 

@@ -59,6 +59,9 @@ struct ExportTemplate {
   /// The literal bytes of all segments.
   std::string literal;
   std::vector<Segment> segments;
+  /// The names of classes that the model's metadata have, as a list in JSON.
+  /// They are no part of the literal bytes: trainers write them.
+  std::string classes;
   /// The reason why the model cannot be exported; empty if it can.
   std::string obstacle;
 };

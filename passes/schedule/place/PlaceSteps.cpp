@@ -8,6 +8,7 @@
 #include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/collective/BucketLayout.h"
 #include "dialects/ingot/ir/Diagnostics.h"
+#include "dialects/ingot/ir/InputAttributes.h"
 #include "dialects/ingot/ir/Signature.h"
 #include "dialects/ingot/support/Remarks.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -379,14 +380,22 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
                                   classes ? classes.getInt() : 0);
     };
     SmallVector<Attribute> inputs, outputs;
-    for (BlockArgument argument : signature.getFunction().getArguments()) {
+    func::FuncOp function = signature.getFunction();
+    NamedAttrList indices;
+    for (BlockArgument argument : function.getArguments()) {
       unsigned i = argument.getArgNumber();
       if (!signature.argumentState(i))
         inputs.push_back(
             entry(signature.argumentName(i), signature.argumentKind(i),
                   argument.getType(), plan.getPlace(argument),
-                  signature.getFunction().getArgAttrOfType<IntegerAttr>(
-                      i, kClassesAttr)));
+                  function.getArgAttrOfType<IntegerAttr>(i, kClassesAttr)));
+      NamedAttrList known;
+      for (StringRef name : {kIgnoredAttr, kRowsAttr})
+        if (Attribute value = function.getArgAttr(i, name))
+          known.set(name, value);
+      if (!known.empty())
+        indices.set(signature.argumentName(i),
+                    known.getDictionary(&getContext()));
     }
     for (OpOperand &result : signature.getReturn()->getOpOperands()) {
       unsigned i = result.getOperandNumber();
@@ -395,6 +404,8 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
                                 result.get().getType(), *at));
     }
     step.setInputsAttr(b.getArrayAttr(inputs));
+    if (!indices.empty())
+      step->setAttr(kIndicesAttr, indices.getDictionary(&getContext()));
     step.setOutputsAttr(b.getArrayAttr(outputs));
     SmallVector<Attribute> live;
     auto addLive = [&](StringRef kind, ArrayRef<std::string> nodes,

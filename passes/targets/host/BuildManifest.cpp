@@ -5,6 +5,7 @@
 #include "dialects/exec/Exec.h"
 #include "dialects/ingot/ir/Diagnostics.h"
 #include "dialects/ingot/ir/Dialect.h"
+#include "dialects/ingot/ir/InputAttributes.h"
 #include "dialects/ingot/ir/Signature.h"
 #include "dialects/ingot/ir/States.h"
 #include "runtime/abi/Abi.h"
@@ -68,7 +69,23 @@ static json::Object describeState(StateOp state, WeightStorage weights) {
   return described;
 }
 
-static json::Array describeValues(ArrayAttr values) {
+/// Describes what the integers of an input index, if anything is known.
+static void describeIndices(DictionaryAttr known, json::Object &entry) {
+  if (!known)
+    return;
+  if (auto ignored = known.getAs<IntegerAttr>(kIgnoredAttr))
+    entry["ignored"] = ignored.getInt();
+  auto pairs = known.getAs<DenseI64ArrayAttr>(kRowsAttr);
+  if (!pairs)
+    return;
+  json::Array rows;
+  for (int64_t i = 0; i + 1 < pairs.size(); i += 2)
+    rows.push_back(json::Array{pairs[i], pairs[i + 1]});
+  entry["rows"] = std::move(rows);
+}
+
+static json::Array describeValues(ArrayAttr values,
+                                  DictionaryAttr indices = {}) {
   json::Array result;
   for (auto value : values.getAsRange<exec::ValueAttr>()) {
     json::Object entry{{"name", value.getName()},
@@ -78,6 +95,8 @@ static json::Array describeValues(ArrayAttr values) {
                        {"offset", value.getOffset()}};
     if (value.getClasses() != 0)
       entry["classes"] = value.getClasses();
+    if (indices)
+      describeIndices(indices.getAs<DictionaryAttr>(value.getName()), entry);
     result.push_back(std::move(entry));
   }
   return result;
@@ -236,7 +255,9 @@ static json::Object describeStep(exec::StepOp step) {
       {"intervals", std::move(intervals)},
       {"interval_kinds", std::move(kinds)},
       {"arena_bytes", static_cast<int64_t>(step.getArenaBytes())},
-      {"inputs", describeValues(step.getInputs())},
+      {"inputs",
+       describeValues(step.getInputs(),
+                      step->getAttrOfType<DictionaryAttr>(kIndicesAttr))},
       {"outputs", describeValues(step.getOutputs())},
       {"memory", std::move(memory)},
       {"kernels", describeCalls(step)}};

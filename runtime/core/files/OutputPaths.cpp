@@ -54,8 +54,10 @@ static std::optional<Target> findTarget(const std::string &given) {
 static bool isOwned(const std::string &folder,
                     const std::vector<std::string> &owned,
                     const std::string &given) {
+  if (owned.empty())
+    return false;
   std::optional<Target> holder = findTarget(folder);
-  if (!holder || owned.empty())
+  if (!holder)
     return false;
   std::error_code ignored;
   fs::path path = fs::absolute(followLinks(given), ignored).lexically_normal();

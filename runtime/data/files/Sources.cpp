@@ -6,8 +6,10 @@
 #include "runtime/core/File.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
+#include <cstring>
 #include <filesystem>
 #include <glob.h>
 
@@ -17,6 +19,8 @@ namespace fs = std::filesystem;
 
 /// Lists within lists beyond this are a cycle.
 static constexpr int kMostLists = 8;
+/// More ranges in one word are somebody's joke.
+static constexpr int64_t kMostRanges = 8;
 /// More files are a mistake in a pattern.
 static constexpr int64_t kMostFiles = 1000000;
 
@@ -78,7 +82,8 @@ private:
     return true;
   }
 
-  void add(const std::string &word, const DataFile &file, int lists) {
+  void add(const std::string &word, const DataFile &file, int lists,
+           int64_t ranges = 0) {
     if (static_cast<int64_t>(result.files.size()) > kMostFiles)
       throw badInput(option, "more than 1000000 files", "check the pattern");
     if (!exists(word)) {
@@ -86,7 +91,8 @@ private:
         addList(word.substr(1), file, lists);
         return;
       }
-      if (size_t open = word.find('{'); addRange(word, open, file, lists))
+      if (size_t open = word.find('{');
+          ranges < kMostRanges && addRange(word, open, file, lists, ranges))
         return;
       if (word.find_first_of("*?[") != std::string::npos) {
         addMatches(word, file, lists);
@@ -127,7 +133,7 @@ private:
 
   /// Adds the words of a range such as {000..127}.
   bool addRange(const std::string &word, size_t open, const DataFile &file,
-                int lists) {
+                int lists, int64_t ranges) {
     size_t dots = word.find("..", open == std::string::npos ? 0 : open);
     size_t close = word.find('}', open == std::string::npos ? 0 : open);
     if (open == std::string::npos || dots == std::string::npos ||
@@ -143,7 +149,8 @@ private:
       std::string number = std::to_string(i);
       if (number.size() < low.size())
         number.insert(0, low.size() - number.size(), '0');
-      add(word.substr(0, open) + number + word.substr(close + 1), file, lists);
+      add(word.substr(0, open) + number + word.substr(close + 1), file, lists,
+          ranges + 1);
     }
     return true;
   }
@@ -188,10 +195,13 @@ private:
   }
 
   static bool isShard(std::string name) {
-    if (name.ends_with(".zst"))
-      name.resize(name.size() - 4);
-    for (const char *ending :
-         {".arrow", ".tar", ".npz", ".npy", ".jsonl", ".ndjson", ".bin"})
+    std::transform(name.begin(), name.end(), name.begin(),
+                   [](unsigned char c) { return std::tolower(c); });
+    for (const char *ending : {".zst", ".gz"})
+      if (name.ends_with(ending))
+        name.resize(name.size() - std::strlen(ending));
+    for (const char *ending : {".arrow", ".tar", ".tgz", ".npz", ".npy",
+                               ".jsonl", ".ndjson", ".bin", ".csv", ".tsv"})
       if (name.ends_with(ending))
         return true;
     return false;

@@ -16,22 +16,73 @@ static std::string describe(const std::vector<int64_t> &shape, size_t from) {
   return text + "]";
 }
 
+/// Calls `visit` with the number and the value of each element as an integer.
+template <typename Visit>
+static void forEachInteger(const Array &array, Visit visit) {
+  constexpr int64_t piece = 4096;
+  int64_t elements = array.getElements(), values[piece];
+  for (int64_t i = 0; i < elements; i += piece) {
+    int64_t some = std::min(piece, elements - i);
+    convert(array.data + i * getSize(array.dtype), array.dtype, values,
+            DType::I64, some);
+    for (int64_t k = 0; k < some; ++k)
+      visit(i + k, values[k]);
+  }
+}
+
 static void checkLabels(const Array &array, const InputSpec &input,
                         const std::string &where) {
-  int64_t elements = array.getElements();
-  int64_t perSample = array.shape[0] ? elements / array.shape[0] : 1;
-  int64_t size = getSize(array.dtype);
-  for (int64_t i = 0; i < elements; ++i) {
-    int64_t label = 0;
-    convert(array.data + i * size, array.dtype, &label, DType::I64, 1);
-    if (label == kIgnoredLabel || (label >= 0 && label < *input.classes))
-      continue;
+  int64_t perSample =
+      std::max<int64_t>(array.getElements() / array.shape[0], 1);
+  forEachInteger(array, [&](int64_t i, int64_t label) {
+    if ((label >= 0 && label < *input.classes) || label == input.ignored)
+      return;
+    throw badInput(
+        where,
+        "sample " + std::to_string(i / perSample) + " has label " +
+            std::to_string(label) + ", outside 0 to " +
+            std::to_string(*input.classes - 1),
+        input.ignored ? "correct the label; " + std::to_string(*input.ignored) +
+                            " marks one to ignore, another one is chosen "
+                            "with --loss cross-entropy:ignore=N"
+                      : std::string("correct the label"));
+  });
+}
+
+/// Checks elements that index tables. As in ONNX, they may count from the end.
+static void checkRows(const Array &array, const InputSpec &input,
+                      int64_t position, const std::string &where) {
+  std::vector<int64_t> rows;
+  bool isUniform = input.indexed.size() == 1;
+  if (!isUniform)
+    for (const InputSpec::IndexedRows &part : input.indexed)
+      rows.insert(rows.end(), static_cast<size_t>(part.elements), part.rows);
+  int64_t perSample =
+      std::max<int64_t>(array.getElements() / array.shape[0], 1);
+  forEachInteger(array, [&](int64_t i, int64_t index) {
+    int64_t most = isUniform
+                       ? input.indexed.front().rows
+                       : rows[static_cast<size_t>(position + i) % rows.size()];
+    if (most == 0 || (index >= -most && index < most))
+      return;
     throw badInput(where,
-                   "sample " + std::to_string(i / perSample) + " has label " +
-                       std::to_string(label) + ", outside 0 to " +
-                       std::to_string(*input.classes - 1),
-                   "correct the label; -100 marks one to ignore");
-  }
+                   "sample " + std::to_string(i / perSample) + " has " +
+                       std::to_string(index) + " in '" + input.name +
+                       "', which indexes a table of " + std::to_string(most) +
+                       " rows",
+                   "correct the value; encode text with the model's own "
+                   "tokenizer");
+  });
+}
+
+void ingot::runtime::checkIndices(const Array &array, const InputSpec &input,
+                                  int64_t position, const std::string &where) {
+  if (isFloat(array.dtype))
+    return;
+  if (input.classes)
+    checkLabels(array, input, where);
+  else if (!input.indexed.empty())
+    checkRows(array, input, position, where);
 }
 
 /// Checks the labels of a loss that takes probabilities.
@@ -113,8 +164,7 @@ void ingot::runtime::checkArray(const Array &array, const InputSpec &input,
             " has a value that does not fit the model's " +
             std::string(getName(input.dtype)),
         "correct the value");
-  if (input.kind == InputKind::Labels && input.classes && !isFloat(array.dtype))
-    checkLabels(array, input, where);
+  checkIndices(array, input, /*position=*/0, where);
   if (input.isProbability)
     checkProbabilities(array, where);
 }

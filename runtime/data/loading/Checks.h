@@ -15,9 +15,6 @@
 
 namespace ingot::runtime {
 
-/// The label that losses ignore (PyTorch's ignore_index).
-inline constexpr int64_t kIgnoredLabel = -100;
-
 /// Whether the samples of an array have the shape of those of an input.
 bool haveSameSamples(const Array &array, const InputSpec &input);
 
@@ -25,6 +22,11 @@ bool haveSameSamples(const Array &array, const InputSpec &input);
 /// labels. Throws badInput.
 void checkArray(const Array &array, const InputSpec &input,
                 const std::string &where);
+
+/// Checks the integers of an array that index classes or tables. `position` is
+/// the place of the first element in its sample. Throws badInput.
+void checkIndices(const Array &array, const InputSpec &input, int64_t position,
+                  const std::string &where);
 
 /// Checks one sample likewise.
 void checkValue(const Value &value, const InputSpec &input,

@@ -415,7 +415,6 @@ void Recipe::writeOneHot(const Value &value, const InputSpec &input,
 
 void Recipe::writeText(const Value &value, const InputSpec &input,
                        char *place) const {
-  constexpr int64_t ignored = -100;
   int64_t size = getSize(input.dtype);
   auto bytes =
       value.bytes.substr(std::min<size_t>(isNext ? 1 : 0, value.bytes.size()));
@@ -423,7 +422,7 @@ void Recipe::writeText(const Value &value, const InputSpec &input,
     bool isThere = static_cast<size_t>(i) < bytes.size();
     int64_t token = isThere
                         ? static_cast<uint8_t>(bytes[static_cast<size_t>(i)])
-                    : input.kind == InputKind::Labels ? ignored
+                    : input.kind == InputKind::Labels ? input.getIgnored()
                                                       : 0;
     convert(&token, DType::I64, place + i * size, input.dtype, 1);
   }

@@ -8,6 +8,7 @@
 #include "runtime/data/readers/Readers.h"
 
 #include "runtime/core/Error.h"
+#include "runtime/data/files/Pipes.h"
 
 #include <filesystem>
 #include <map>
@@ -18,12 +19,13 @@ namespace {
 
 class ArrayReader : public Reader {
 public:
-  ArrayReader(const std::vector<std::string> &paths, const std::string &only)
-      : Reader(paths.front()) {
+  ArrayReader(std::vector<MappedFile> mapped, const std::string &only)
+      : Reader(mapped.front().getPath()) {
     std::map<std::string, Source> sources;
-    for (const std::string &each : paths) {
+    for (MappedFile &one : mapped) {
+      const std::string each = one.getPath();
       const ArrayFile *file =
-          files.emplace_back(std::make_unique<ArrayFile>(each)).get();
+          files.emplace_back(std::make_unique<ArrayFile>(std::move(one))).get();
       if (!file->isSingle()) {
         for (const std::string &name : file->getNames())
           sources[name] = {file, name};
@@ -106,5 +108,15 @@ private:
 std::unique_ptr<Reader>
 ingot::runtime::openArrays(const std::vector<std::string> &paths,
                            const std::string &only) {
-  return std::make_unique<ArrayReader>(paths, only);
+  std::vector<MappedFile> files;
+  for (const std::string &path : paths)
+    files.push_back(openInput(path));
+  return std::make_unique<ArrayReader>(std::move(files), only);
+}
+
+std::unique_ptr<Reader> ingot::runtime::openArrays(MappedFile file,
+                                                   const std::string &only) {
+  std::vector<MappedFile> files;
+  files.push_back(std::move(file));
+  return std::make_unique<ArrayReader>(std::move(files), only);
 }

@@ -12,6 +12,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string_view>
+#include <unordered_set>
 
 #include "runtime/data/readers/Arrow_generated.h"
 
@@ -131,8 +133,12 @@ public:
       ;
     if (types.empty())
       throw damaged(path, "the file has no schema");
-    for (const Type &type : types)
+    std::unordered_set<std::string_view> known;
+    for (const Type &type : types) {
       names.push_back(type.name);
+      if (!known.insert(type.name).second)
+        throw damaged(path + ": " + type.name, "two columns have this name");
+    }
     if (samples == 0)
       throw damaged(path, "the file has no rows");
   }

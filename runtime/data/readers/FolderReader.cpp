@@ -8,6 +8,7 @@
 #include "runtime/data/readers/Readers.h"
 
 #include "runtime/core/Error.h"
+#include "runtime/data/files/ClassNames.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -44,17 +45,37 @@ static std::vector<std::string> list(const std::string &path, Select select) {
   return entries;
 }
 
+std::vector<std::string>
+ingot::runtime::listClassFolders(const std::string &path) {
+  return list(path,
+              [](const fs::directory_entry &entry, std::error_code &ignored) {
+                return entry.is_directory(ignored);
+              });
+}
+
+bool ingot::runtime::hasPictures(const std::string &path) {
+  std::error_code error, ignored;
+  for (fs::directory_iterator entry(path, error), end; !error && entry != end;
+       entry.increment(error))
+    if (!entry->path().filename().string().starts_with(".") &&
+        entry->is_regular_file(ignored))
+      return true;
+  return false;
+}
+
 namespace {
 
 class FolderReader : public Reader {
 public:
-  explicit FolderReader(const std::string &folder) : Reader(folder) {
+  FolderReader(const std::string &folder, const std::vector<std::string> &known)
+      : Reader(folder), classes(known) {
     names = {"image", "labels"};
-    classes = list(
-        path, [](const fs::directory_entry &entry, std::error_code &ignored) {
-          return entry.is_directory(ignored);
-        });
-    for (const std::string &name : classes) {
+    folders = listClassFolders(path);
+    if (classes.empty())
+      for (const std::string &name : folders)
+        classes.push_back(getClassName(name));
+    for (const std::string &name : folders) {
+      findLabel(name);
       starts.push_back(static_cast<int64_t>(files.size()));
       for (std::string &file :
            list(path + "/" + name,
@@ -78,7 +99,7 @@ public:
              std::string &storage) const override {
     Value value;
     if (field == 1) {
-      int64_t label = getClass(sample);
+      int64_t label = labels[static_cast<size_t>(getFolder(sample))];
       storage.assign(reinterpret_cast<const char *>(&label), sizeof(label));
       value.dtype = DType::I64;
     } else {
@@ -93,13 +114,29 @@ public:
     return getFile(sample);
   }
 
+  std::vector<std::string> getClasses() const override { return classes; }
+
 private:
-  int64_t getClass(int64_t sample) const {
+  /// Finds the label of the files of a folder. One without files may be of a
+  /// class that is not known.
+  void findLabel(const std::string &folder) {
+    auto known =
+        std::find(classes.begin(), classes.end(), getClassName(folder));
+    if (known == classes.end() && hasPictures(path + "/" + folder))
+      throw badInput(path + "/" + folder,
+                     "not one of the classes, which are " +
+                         describeClasses(classes),
+                     "labels are the places of the classes of training: give "
+                     "folders of the same names");
+    labels.push_back(known - classes.begin());
+  }
+
+  int64_t getFolder(int64_t sample) const {
     return std::upper_bound(starts.begin(), starts.end(), sample) -
            starts.begin() - 1;
   }
   std::string getFile(int64_t sample) const {
-    return path + "/" + classes[getClass(sample)] + "/" + files[sample];
+    return path + "/" + folders[getFolder(sample)] + "/" + files[sample];
   }
 
   static void readFile(const std::string &name, std::string &content) {
@@ -131,13 +168,15 @@ private:
                      "check the file, or leave it out with --skip-bad");
   }
 
-  std::vector<std::string> classes, files;
-  /// The first sample of each class.
-  std::vector<int64_t> starts;
+  std::vector<std::string> classes, folders, files;
+  /// The first sample of each folder, and its label.
+  std::vector<int64_t> starts, labels;
 };
 
 } // namespace
 
-std::unique_ptr<Reader> ingot::runtime::openFolder(const std::string &path) {
-  return std::make_unique<FolderReader>(path);
+std::unique_ptr<Reader>
+ingot::runtime::openFolder(const std::string &path,
+                           const std::vector<std::string> &classes) {
+  return std::make_unique<FolderReader>(path, classes);
 }

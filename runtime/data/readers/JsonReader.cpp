@@ -9,135 +9,181 @@
 #include "runtime/data/readers/Readers.h"
 
 #include "runtime/core/Error.h"
+#include "runtime/core/text/BoundedJson.h"
+#include "runtime/core/text/Text.h"
 
+#include <algorithm>
 #include <cstring>
-#include <nlohmann/json.hpp>
 
 using namespace ingot::runtime;
 using nlohmann::json;
 
+static const char *const kNoObject = "not an object in JSON";
+static const char *const kHint =
+    "each line is an object such as {\"x\": [1, 2], \"labels\": 0}";
+
 static Error damaged(const std::string &where, const std::string &what) {
-  return badInput(where, what,
-                  "each line is an object such as {\"x\": [1, 2], \"labels\": "
-                  "0}");
-}
-
-/// Parses an object; of its members only `key`, unless that is null.
-static json parseObject(std::string_view text, const std::string *key,
-                        const std::string &where) {
-  bool isWanted = true;
-  auto select = [&](int depth, json::parse_event_t event, json &parsed) {
-    if (key && depth == 1 && event == json::parse_event_t::key) {
-      isWanted = parsed.get_ref<const std::string &>() == *key;
-      return isWanted;
-    }
-    return true;
-  };
-  json object = json::parse(text, select, /*allow_exceptions=*/false);
-  if (!object.is_object())
-    throw damaged(where, "not an object in JSON");
-  return object;
-}
-
-std::vector<std::string> ingot::runtime::listKeys(std::string_view text,
-                                                  const std::string &where) {
-  std::vector<std::string> keys;
-  json object = parseObject(text, nullptr, where);
-  for (const auto &[key, value] : object.items())
-    keys.push_back(key);
-  return keys;
+  return badInput(where, what, kHint);
 }
 
 namespace {
 
-/// Makes elements of nested arrays.
-class Flattener {
+class KeyReader : public JsonReader {
 public:
-  Flattener(Value &value, std::string &storage, const std::string &where)
-      : value(value), storage(storage), where(where) {}
+  explicit KeyReader(const std::string &where)
+      : JsonReader(where, kNoObject, kHint) {}
 
-  void flatten(const json &array) {
-    measure(array);
-    value.dtype = DType::I64;
-    for (const json *level = &array; level->is_array() && !level->empty();)
-      level = &level->front();
-    if (hasFloats(array, 0))
-      value.dtype = DType::F64;
-    add(array, 0);
+  std::vector<std::string> keys;
+
+private:
+  void begin(bool isObject) override {
+    if (getDepth() == 1 && !isObject)
+      fail(kNoObject);
+  }
+  void addKey(const std::string &key) override {
+    if (getDepth() == 1)
+      keys.push_back(key);
+  }
+  void addScalar(json value) override {
+    if (getDepth() == 0)
+      fail(kNoObject);
+  }
+};
+
+/// Makes a value of the member of a name: elements of a number or of nested
+/// arrays, or bytes of a string.
+class FieldReader : public JsonReader {
+public:
+  FieldReader(const std::string &where, const std::string &key,
+              std::string &storage)
+      : JsonReader(where, kNoObject, kHint), wanted(key), storage(storage) {
+    storage.clear();
+  }
+
+  Value get(std::string_view text) {
+    read(text);
+    if (!isFound)
+      fail("the object has no '" + describeName(wanted) + "'");
+    if (value.kind == Value::Kind::Elements)
+      value.shape.assign(shape.begin(), shape.end());
+    value.bytes = storage;
+    return value;
   }
 
 private:
   static constexpr size_t kMostRank = 8;
 
-  void measure(const json &array) {
-    const json *level = &array;
-    while (level->is_array()) {
-      value.shape.push_back(static_cast<int64_t>(level->size()));
-      if (value.shape.size() > kMostRank)
-        throw damaged(where, "arrays are nested too deeply");
-      if (level->empty())
-        break;
-      level = &level->front();
+  void begin(bool isObject) override {
+    if (getDepth() == 1 && !isObject)
+      fail(kNoObject);
+    if (getDepth() == 1 || !isWanted)
+      return;
+    if (isObject)
+      fail(getDepth() == 2 ? "'" + describeName(wanted) +
+                                 "' is neither a number nor a string"
+                           : "the array holds something that is no number");
+    addItem(/*isRow=*/true);
+    if (counts.size() == kMostRank)
+      fail("arrays are nested too deeply");
+    counts.push_back(0);
+  }
+
+  void end(bool isObject) override {
+    if (getDepth() == 1 || !isWanted)
+      return;
+    // The first array of each depth says how long its siblings are.
+    size_t axis = counts.size() - 1;
+    if (shape.size() <= axis)
+      shape.resize(axis + 1, -1);
+    if (shape[axis] < 0)
+      shape[axis] = counts.back();
+    if (shape[axis] != counts.back())
+      fail("the array's rows have several lengths");
+    counts.pop_back();
+  }
+
+  void addKey(const std::string &key) override {
+    if (getDepth() == 1)
+      isWanted = key == wanted;
+  }
+
+  void addScalar(json item) override {
+    if (getDepth() == 0)
+      fail(kNoObject);
+    if (!isWanted || item.is_null()) {
+      if (isWanted && getDepth() > 1)
+        fail("the array holds something that is no number");
+      return;
     }
-  }
-
-  bool hasFloats(const json &item, size_t depth) const {
-    if (!item.is_array() || depth > kMostRank)
-      return item.is_number_float();
-    for (const json &each : item)
-      if (hasFloats(each, depth + 1))
-        return true;
-    return false;
-  }
-
-  void add(const json &item, size_t depth) {
-    bool isRow = depth < value.shape.size();
-    if (isRow != item.is_array() ||
-        (isRow && static_cast<int64_t>(item.size()) != value.shape[depth]))
-      throw damaged(where, "the array's rows have several lengths");
-    if (isRow) {
-      for (const json &each : item)
-        add(each, depth + 1);
+    if (getDepth() == 1 && item.is_string()) {
+      isFound = true;
+      storage = item.get_ref<const std::string &>();
+      value.kind = Value::Kind::Bytes;
       return;
     }
     if (!item.is_number() && !item.is_boolean())
-      throw damaged(where, "the array holds something that is no number");
+      fail("the array holds something that is no number");
+    addItem(/*isRow=*/false);
     if (value.dtype == DType::F64)
       append(item.is_boolean() ? double(item.get<bool>()) : item.get<double>());
+    else if (item.is_number_float())
+      useFloats(item.get<double>());
     else
       append(item.is_boolean() ? int64_t(item.get<bool>())
                                : item.get<int64_t>());
+  }
+
+  /// Counts an item of the innermost array. All of a depth are rows, or none.
+  void addItem(bool isRow) {
+    isFound = true;
+    value.dtype = storage.empty() ? DType::I64 : value.dtype;
+    if (counts.size() >= rows.size())
+      rows.push_back(isRow);
+    if (rows[counts.size()] != isRow)
+      fail("the array's rows have several lengths");
+    if (!counts.empty())
+      ++counts.back();
+  }
+
+  /// All numbers are floats if one is.
+  void useFloats(double last) {
+    std::vector<int64_t> before(storage.size() / sizeof(int64_t));
+    std::memcpy(before.data(), storage.data(), storage.size());
+    storage.clear();
+    value.dtype = DType::F64;
+    for (int64_t number : before)
+      append(static_cast<double>(number));
+    append(last);
   }
 
   template <typename T> void append(T number) {
     storage.append(reinterpret_cast<const char *>(&number), sizeof(number));
   }
 
-  Value &value;
+  const std::string &wanted;
   std::string &storage;
-  const std::string &where;
+  Value value;
+  bool isWanted = false, isFound = false;
+  /// The items so far of the arrays that are open, and the sizes by depth.
+  std::vector<int64_t> counts, shape;
+  /// Whether the items of each depth are arrays.
+  std::vector<bool> rows;
 };
 
 } // namespace
 
+std::vector<std::string> ingot::runtime::listKeys(std::string_view text,
+                                                  const std::string &where) {
+  KeyReader reader(where);
+  reader.read(text);
+  // By name, as the fields of other files.
+  std::sort(reader.keys.begin(), reader.keys.end());
+  return std::move(reader.keys);
+}
+
 Value ingot::runtime::readKey(std::string_view text, const std::string &key,
                               std::string &storage, const std::string &where) {
-  json object = parseObject(text, &key, where);
-  auto found = object.find(key);
-  if (found == object.end() || found->is_null())
-    throw damaged(where, "the object has no '" + key + "'");
-  Value value;
-  storage.clear();
-  if (found->is_string()) {
-    storage = found->get_ref<const std::string &>();
-    value.kind = Value::Kind::Bytes;
-  } else if (found->is_object()) {
-    throw damaged(where, "'" + key + "' is neither a number nor a string");
-  } else {
-    Flattener(value, storage, where).flatten(*found);
-  }
-  value.bytes = storage;
-  return value;
+  return FieldReader(where, key, storage).get(text);
 }
 
 bool ingot::runtime::areJsonLines(std::string_view bytes) {

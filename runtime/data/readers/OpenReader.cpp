@@ -3,7 +3,9 @@
 #include "runtime/data/readers/Readers.h"
 
 #include "runtime/core/Error.h"
-#include "runtime/data/files/Zstd.h"
+#include "runtime/data/files/Pipes.h"
+#include "runtime/data/unpacking/Gzip.h"
+#include "runtime/data/unpacking/Zstd.h"
 
 #include <filesystem>
 
@@ -14,10 +16,12 @@ ingot::runtime::openReader(const std::string &path,
                            const ReaderOptions &options) {
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored))
-    return openFolder(path);
-  MappedFile file(path);
+    return openFolder(path, options.classes);
+  MappedFile file = openInput(path);
   if (isZstd(file.getBytes()))
     file = decompress(std::move(file));
+  else if (isGzip(file.getBytes()))
+    file = gunzip(std::move(file));
   std::string_view bytes = file.getBytes();
   bool isArray = isZip(bytes) || isNpy(bytes);
   // A name in .bin is for files without a mark, too: those are refused.
@@ -29,6 +33,13 @@ ingot::runtime::openReader(const std::string &path,
     return openTar(std::move(file));
   if (!isArray && areJsonLines(bytes))
     return openJsonLines(std::move(file));
-  // Also says what it should have been.
-  return openArrays({path}, options.only);
+  if (!isArray && isTable(path))
+    return openTable(std::move(file));
+  if (!isArray)
+    throw badInput(path, "no kind of file that samples are read from",
+                   "give a file of one of the kinds .npz, .npy, .bin, .tar, "
+                   ".arrow, .jsonl and .csv, or a folder DIR/CLASS/FILE of "
+                   "pictures; .tar and others may be compressed with gzip or "
+                   "zstd");
+  return openArrays(std::move(file), options.only);
 }

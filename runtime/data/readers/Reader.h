@@ -44,7 +44,7 @@ public:
   const std::string &getPath() const { return path; }
   /// The names of the fields that samples have.
   const std::vector<std::string> &getNames() const { return names; }
-  std::optional<size_t> findField(std::string_view name) const;
+  virtual std::optional<size_t> findField(std::string_view name) const;
   /// The kind of file, in words.
   virtual std::string_view getKind() const = 0;
   virtual int64_t getSamples() const = 0;
@@ -58,6 +58,16 @@ public:
   /// member.
   virtual Value read(size_t field, int64_t sample,
                      std::string &storage) const = 0;
+
+  /// Reads a sample of a file of tokens that is moved by up to the length of a
+  /// sample; the last ones by what fits.
+  virtual Value readMoved(size_t field, int64_t sample, int64_t tokens) const {
+    return {};
+  }
+
+  /// The names of the classes that the labels of a folder of pictures are the
+  /// places of; empty for other kinds.
+  virtual std::vector<std::string> getClasses() const { return {}; }
 
   /// The files that samples are read from as they are mapped.
   virtual std::vector<std::string> listFiles() const { return {path}; }

@@ -32,6 +32,9 @@ struct ReaderOptions {
   std::optional<int64_t> separator = std::nullopt;
   /// The name of the field that a single .npy file is, unless it is empty.
   std::string only = {};
+  /// The classes of folders of pictures, in the order of their labels; empty
+  /// for those that a folder has.
+  std::vector<std::string> classes = {};
 };
 
 /// Opens one file or folder of samples. The content decides which reader, and
@@ -44,6 +47,9 @@ std::unique_ptr<Reader> openReader(const std::string &path,
 /// own name.
 std::unique_ptr<Reader> openArrays(const std::vector<std::string> &paths,
                                    const std::string &only);
+
+/// Opens one such file that is mapped already.
+std::unique_ptr<Reader> openArrays(MappedFile file, const std::string &only);
 
 /// Opens tokens: the field `tokens` of `window` each, and `next`, those that
 /// follow each of them.
@@ -58,12 +64,21 @@ bool areTokens(std::string_view bytes, const std::string &path);
 std::unique_ptr<Reader> openTar(MappedFile file);
 std::unique_ptr<Reader> openJsonLines(MappedFile file);
 bool areJsonLines(std::string_view bytes);
+/// Opens a table of text, whose name ends in .csv or .tsv: a field for each
+/// column, and `*`, the numbers of all that are no labels.
+std::unique_ptr<Reader> openTable(MappedFile file);
+bool isTable(const std::string &path);
 /// Opens the stream or the file format of Apache Arrow.
 std::unique_ptr<Reader> openArrow(MappedFile file);
 bool isArrow(std::string_view bytes);
-/// Opens DIR/CLASS/FILE: the fields `image` and `labels`, the index of CLASS in
-/// sorted order.
-std::unique_ptr<Reader> openFolder(const std::string &path);
+/// Opens DIR/CLASS/FILE: the fields `image` and `labels`, the place of CLASS in
+/// `classes`, which has all that have files, or else in sorted order.
+std::unique_ptr<Reader> openFolder(const std::string &path,
+                                   const std::vector<std::string> &classes);
+/// The names of the folders of classes in a folder, sorted. Throws badInput.
+std::vector<std::string> listClassFolders(const std::string &path);
+/// Whether the folder of a class has files.
+bool hasPictures(const std::string &path);
 
 } // namespace ingot::runtime
 

@@ -12,17 +12,30 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdint>
+#include <unordered_set>
 
 using namespace ingot::runtime;
 
+/// Extensions are those of webdataset, in small letters.
+static std::string toLower(std::string_view text) {
+  std::string lower(text);
+  std::transform(lower.begin(), lower.end(), lower.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  return lower;
+}
+
 /// Splits a member's name into the key of its sample and the name of its field.
+/// Folders, and names that begin with a dot, as those of the files in which
+/// macOS' tar keeps attributes, have neither.
 static std::pair<std::string_view, std::string_view>
 split(std::string_view name) {
   size_t slash = name.rfind('/');
   size_t base = slash == std::string_view::npos ? 0 : slash + 1;
   size_t dot = name.find('.', base);
-  if (dot == std::string_view::npos)
-    return {name, ""};
+  if (dot == std::string_view::npos || dot == base || dot + 1 == name.size())
+    return {};
   return {name.substr(0, dot), name.substr(dot + 1)};
 }
 
@@ -54,7 +67,8 @@ public:
     const TarIndex::Member *member = find(source.extension, sample);
     if (!member)
       throw badInput(path + ": " + std::string(getKey(sample)),
-                     "the sample has no ." + extensions[source.extension],
+                     "the sample has no ." +
+                         extensions[source.extension].written,
                      "write the archive again, or leave the sample out with "
                      "--skip-bad");
     std::string_view bytes =
@@ -62,7 +76,7 @@ public:
     std::string where = describe(field, sample);
     if (!source.key.empty())
       return readKey(bytes, source.key, storage, where);
-    const std::string &extension = extensions[source.extension];
+    const std::string &extension = extensions[source.extension].lower;
     Value value;
     if (extension == "npy" || extension.ends_with(".npy")) {
       Array array = readNpy(bytes, where);
@@ -92,7 +106,21 @@ public:
            std::string(member ? index.getName(*member) : getKey(sample));
   }
 
+  /// Names of fields may be in other letters than those of members.
+  std::optional<size_t> findField(std::string_view name) const override {
+    if (auto exact = Reader::findField(name))
+      return exact;
+    for (size_t f = 0; f < fields.size(); ++f)
+      if (fields[f].key.empty() && toLower(names[f]) == name)
+        return f;
+    return std::nullopt;
+  }
+
 private:
+  struct Extension {
+    /// As the first member of the kind has it, and in small letters.
+    std::string written, lower;
+  };
   struct Field {
     size_t extension;
     /// A key of the object in JSON; empty for the member as a whole.
@@ -108,10 +136,12 @@ private:
   }
 
   const TarIndex::Member *find(size_t extension, int64_t sample) const {
-    for (size_t m = samples[sample].first; m < samples[sample].end; ++m)
-      if (split(index.getName(index.members[m])).second ==
-          extensions[extension])
+    for (size_t m = samples[sample].first; m < samples[sample].end; ++m) {
+      std::string_view own = split(index.getName(index.members[m])).second;
+      if (own == extensions[extension].written ||
+          toLower(own) == extensions[extension].lower)
         return &index.members[m];
+    }
     return nullptr;
   }
 
@@ -131,32 +161,50 @@ private:
 
   /// Finds the members of each sample, which follow each other.
   void group() {
-    constexpr size_t mostFields = 64;
     std::string_view last;
+    // The kinds of members that the last sample has.
+    uint64_t present = 0;
+    static_assert(kMostFields <= 64);
     for (size_t m = 0; m < index.members.size(); ++m) {
-      auto [key, extension] = split(index.getName(index.members[m]));
-      // Also what some systems add: `._0001.jpg`.
-      if (extension.empty() || key.ends_with("/") || key.empty())
+      std::string_view name = index.getName(index.members[m]);
+      auto [key, extension] = split(name);
+      if (key.empty())
         continue;
-      if (!samples.empty() && key == last && samples.back().end == m)
-        samples.back().end = m + 1;
-      else
+      if (samples.empty() || key != last) {
         samples.push_back({m, m + 1});
+        present = 0;
+      }
+      samples.back().end = m + 1;
       last = key;
-      if (std::find(extensions.begin(), extensions.end(), extension) !=
-          extensions.end())
-        continue;
-      if (extensions.size() == mostFields)
-        throw badInput(path, "the samples have too many kinds of members",
-                       "members are named KEY.FIELD, such as 0001.jpg");
-      extensions.emplace_back(extension);
+      uint64_t bit = uint64_t(1) << findExtension(extension);
+      if (present & bit)
+        throw badInput(path + ": " + std::string(name),
+                       "the sample has this member twice",
+                       "write the archive again, with one member of each name "
+                       "for a sample");
+      present |= bit;
     }
   }
 
+  size_t findExtension(std::string_view extension) {
+    std::string lower = toLower(extension);
+    auto known = std::find_if(
+        extensions.begin(), extensions.end(),
+        [&](const Extension &other) { return other.lower == lower; });
+    auto number = static_cast<size_t>(known - extensions.begin());
+    if (known != extensions.end())
+      return number;
+    if (number == kMostFields)
+      throw badInput(path, "the samples have too many kinds of members",
+                     "members are named KEY.FIELD, such as 0001.jpg");
+    extensions.push_back({std::string(extension), lower});
+    return number;
+  }
+
   void nameFields(size_t extension) {
-    const std::string &name = extensions[extension];
-    std::string_view stem = name;
-    if (stem.ends_with(".npy"))
+    const std::string &name = extensions[extension].lower;
+    std::string_view stem = extensions[extension].written;
+    if (name.ends_with(".npy"))
       stem.remove_suffix(4);
     add(std::string(stem), {extension, ""});
     if (name != "json" && !name.ends_with(".json"))
@@ -174,17 +222,20 @@ private:
   }
 
   void add(std::string name, Field field) {
-    if (findField(name))
+    if (!known.insert(name).second)
       return;
     names.push_back(std::move(name));
     fields.push_back(std::move(field));
   }
 
+  static constexpr size_t kMostFields = 64;
+
   MappedFile file;
   TarIndex index;
   std::vector<Sample> samples;
-  std::vector<std::string> extensions;
+  std::vector<Extension> extensions;
   std::vector<Field> fields;
+  std::unordered_set<std::string> known;
 };
 
 } // namespace

@@ -80,6 +80,18 @@ public:
     return value;
   }
 
+  Value readMoved(size_t field, int64_t sample, int64_t moved) const override {
+    auto size = static_cast<size_t>(getSize(tokens.dtype));
+    int64_t last = tokens.count() - 1 - window;
+    auto first = static_cast<size_t>(std::min(sample * window + moved, last));
+    Value value;
+    value.dtype = tokens.dtype;
+    value.shape = {window};
+    value.bytes = tokens.bytes.substr((first + field) * size,
+                                      static_cast<size_t>(window) * size);
+    return value;
+  }
+
   std::vector<std::string> listFiles() const override {
     return {file.getPath(), index.getPath()};
   }

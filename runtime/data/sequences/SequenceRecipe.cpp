@@ -17,7 +17,7 @@ int64_t SequenceRecipe::getPadding(const InputSpec &input) const {
                  (role == SequenceRole::Along &&
                   (input.kind == InputKind::Labels || input.name == "labels" ||
                    input.name == "targets"));
-  return isLabel ? kIgnoredLabel : 0;
+  return isLabel ? input.getIgnored() : 0;
 }
 
 static const SequenceRecipe *find(const Recipes &recipes,

@@ -161,17 +161,17 @@ BatchQueue::Planner ingot::runtime::planTraining(
   };
 }
 
-BatchQueue::Planner
-ingot::runtime::planPass(const Dataset &data,
-                         const std::vector<InputSpec> &inputs, int64_t samples,
-                         int64_t batch, int64_t rank, int64_t ranks) {
-  return [=, &data, &inputs](int64_t number) -> std::optional<BatchPlan> {
-    int64_t first = (number * ranks + rank) * batch;
-    if (first >= samples)
+BatchQueue::Planner ingot::runtime::planPass(
+    const Dataset &data, const std::vector<InputSpec> &inputs,
+    const PassBatches &batches, int64_t rank, int64_t ranks) {
+  return [=, &data, &inputs](int64_t turn) -> std::optional<BatchPlan> {
+    int64_t number = turn * ranks + rank;
+    if (number >= batches.count)
       return std::nullopt;
     BatchPlan plan{&data, &inputs, {}, 0};
-    plan.samples.resize(static_cast<size_t>(std::min(batch, samples - first)));
-    std::iota(plan.samples.begin(), plan.samples.end(), first);
+    plan.samples.resize(static_cast<size_t>(batches.getSamples(number)));
+    std::iota(plan.samples.begin(), plan.samples.end(),
+              batches.getFirst(number));
     return plan;
   };
 }

@@ -12,6 +12,7 @@
 #include "runtime/data/loading/BatchQueue.h"
 #include "runtime/trainer/options/TrainerOptions.h"
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -79,10 +80,30 @@ BatchQueue::Planner
 planTraining(const TrainingPlan &plan, Sampler sampler, const Datasets &data,
              const std::vector<const std::vector<InputSpec> *> &inputs);
 
-/// Plans all samples in order, of which each rank takes every `ranks`th batch.
+/// Batches of a pass over samples in order: all of them, or, if `count` is made
+/// smaller, so many that are spread evenly over the samples.
+struct PassBatches {
+  PassBatches() = default;
+  PassBatches(int64_t samples, int64_t batch)
+      : samples(samples), batch(batch), count((samples + batch - 1) / batch),
+        all(count) {}
+
+  /// The first sample of a batch, and how many it has.
+  int64_t getFirst(int64_t number) const {
+    return static_cast<int64_t>(static_cast<__int128>(number) * all / count) *
+           batch;
+  }
+  int64_t getSamples(int64_t number) const {
+    return std::min(batch, samples - getFirst(number));
+  }
+
+  int64_t samples = 0, batch = 1, count = 0, all = 0;
+};
+
+/// Plans the batches of a pass, of which each rank takes every `ranks`th.
 BatchQueue::Planner planPass(const Dataset &data,
                              const std::vector<InputSpec> &inputs,
-                             int64_t samples, int64_t batch, int64_t rank,
+                             const PassBatches &batches, int64_t rank,
                              int64_t ranks);
 
 } // namespace ingot::runtime

@@ -8,6 +8,7 @@
 #include "runtime/core/Error.h"
 #include "runtime/core/File.h"
 #include "runtime/core/machine/Process.h"
+#include "runtime/core/text/BoundedJson.h"
 #include "runtime/trainer/inspect/Diagnoser.h"
 
 #include <fmt/format.h>
@@ -82,7 +83,7 @@ ingot::runtime::applyDiagnosis(const Evidence &evidence,
         variables.push_back(assigned);
       ProcessOutput output = runProcess(getExecutablePath(), words, variables,
                                         /*isQuiet=*/false, "--diagnose");
-      auto json = nlohmann::json::parse(output.text, nullptr, false);
+      auto json = parseJson(output.text);
       if (output.status != 0 || !json.is_object() || !json.contains("step_ms"))
         throw failure("--diagnose", "the run with " + assigned + " failed",
                       "run it with the option that is advised");

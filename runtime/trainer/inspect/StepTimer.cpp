@@ -4,6 +4,7 @@
 
 #include "runtime/core/commandline/OptionChecks.h"
 #include "runtime/core/files/Crc32.h"
+#include "runtime/core/text/BoundedJson.h"
 
 #include <algorithm>
 #include <cmath>
@@ -82,7 +83,7 @@ std::string ingot::runtime::formatStepTimes(const StepTimes &times) {
 
 std::optional<StepTimes>
 ingot::runtime::parseStepTimes(const std::string &text) {
-  auto json = nlohmann::json::parse(text, nullptr, false);
+  auto json = parseJson(text);
   if (!json.is_object() || !json.contains("step_ms"))
     return std::nullopt;
   StepTimes times;

@@ -19,20 +19,19 @@
 
 using namespace ingot::runtime;
 
-/// Runs `function` over the samples in order, a batch at a time, and calls
-/// `visit` with the number of samples in each, until it returns false. Batches
-/// are dealt to the `size` ranks in turn.
+/// Runs `function` over batches of the samples in order and calls `visit` with
+/// the number of samples in each, until it returns false. Batches are dealt to
+/// the `size` ranks in turn.
 template <typename Visit>
 static void forEachBatch(Session &session, const Function &function,
-                         const Dataset &data, int64_t samples,
+                         const Dataset &data, const PassBatches &batches,
                          const Options &options, int64_t rank, int64_t size,
                          Visit visit) {
-  int64_t batch = session.getManifest().getBatch(function.spec->variant);
   const std::vector<InputSpec> &inputs = function.spec->inputs;
-  Feed feed(planPass(data, inputs, samples, batch, rank, size), {&inputs},
-            options, /*seed=*/0, /*isTraining=*/false);
-  for (int64_t first = rank * batch; first < samples; first += size * batch) {
-    int64_t count = std::min(batch, samples - first);
+  Feed feed(planPass(data, inputs, batches, rank, size), {&inputs}, options,
+            /*seed=*/0, /*isTraining=*/false);
+  for (int64_t number = rank; number < batches.count; number += size) {
+    int64_t count = batches.getSamples(number);
     feed.fill(function.inputs, session.prepareInputs());
     session.run(function, options.hyperparameters, count);
     if (!visit(count))
@@ -86,6 +85,42 @@ struct EvaluationSums {
 };
 } // namespace
 
+/// Returns the batches that an evaluation takes of each data set: all, or those
+/// of --eval-batches, of which each has its part.
+static std::vector<PassBatches>
+choosePasses(const Manifest &manifest, const Datasets &datasets,
+             const std::vector<size_t> &variants, const Options &options,
+             Console &console) {
+  std::vector<PassBatches> passes(datasets.size());
+  int64_t all = 0;
+  for (size_t i = 0; i < datasets.size(); ++i) {
+    if (!datasets[i])
+      continue;
+    int64_t batch = manifest.getBatch(variants[i]);
+    int64_t samples = datasets[i]->getSamples();
+    if (!manifest.evalPartial)
+      samples -= samples % batch;
+    passes[i] = PassBatches(samples, batch);
+    all += passes[i].count;
+  }
+  int64_t most = options.evalBatches.value_or(all);
+  if (most >= all)
+    return passes;
+  console.noteOnce(fmt::format("evaluations take {} of {} batches "
+                               "(--eval-batches)",
+                               most, all));
+  int64_t before = 0;
+  for (PassBatches &pass : passes) {
+    auto share = [&](int64_t batches) {
+      return static_cast<int64_t>(static_cast<__int128>(batches) * most / all);
+    };
+    int64_t end = before + pass.count;
+    pass.count = share(end) - share(before);
+    before = end;
+  }
+  return passes;
+}
+
 std::optional<Evaluation>
 ingot::runtime::evaluate(Session &session, const Datasets &datasets,
                          const std::vector<size_t> &variants,
@@ -95,17 +130,17 @@ ingot::runtime::evaluate(Session &session, const Datasets &datasets,
   EvaluationSums sums(*session.findFunction("eval_step")->spec);
   EvaluationMetrics metrics(manifest);
   int64_t evaluated = 0, left = 0;
+  std::vector<PassBatches> passes =
+      choosePasses(manifest, datasets, variants, options, console);
   for (size_t i = 0; i < datasets.size(); ++i) {
     if (!datasets[i])
       continue;
     const Dataset &data = *datasets[i];
     const Function &function = *session.findFunction("eval_step", variants[i]);
-    int64_t samples = data.getSamples();
-    if (!manifest.evalPartial)
-      samples -= samples % manifest.getBatch(variants[i]);
+    int64_t samples = passes[i].samples;
     evaluated += samples;
     left += data.getSamples() - samples;
-    forEachBatch(session, function, data, samples, options, ranks.getRank(),
+    forEachBatch(session, function, data, passes[i], options, ranks.getRank(),
                  ranks.getSize(), [&](int64_t) {
                    sums.add(session, session.fetchResults(function));
                    metrics.add(session, function);
@@ -171,7 +206,7 @@ void ingot::runtime::predict(Session &session, const Datasets &datasets,
     column.rowBytes = output.getBytes() / batch;
     column.bytes.reserve(column.rowBytes * samples);
   }
-  forEachBatch(session, function, data, samples, options,
+  forEachBatch(session, function, data, PassBatches(samples, batch), options,
                /*rank=*/0, /*size=*/1, [&](int64_t count) {
                  for (Column &column : columns)
                    column.bytes.append(session.getOutput(*column.spec),

@@ -124,6 +124,7 @@ void Trainer::openLog(std::optional<int64_t> resumedStep) {
     resumedStep = std::numeric_limits<int64_t>::max() - 1;
   log = std::make_unique<MetricsLog>(options.log, resumedStep,
                                      options.logMostMb << 20);
+  log->writeClasses(step, classes);
   if (options.tensorboard.empty())
     return;
   board = std::make_unique<TensorBoard>(options.tensorboard,
@@ -238,6 +239,11 @@ RunSettings Trainer::describeRun() {
     Sampler::Position position = sampler->getPosition(step);
     settings.position = {position.epoch, position.taken};
   }
+  settings.classes = classes;
+  settings.tokenOffsets =
+      shuffle ? (options.tokenOffsets.empty() ? "auto" : options.tokenOffsets)
+              : "fixed";
+  settings.evalBatches = options.evalBatches.value_or(0);
   settings.batchTokens = options.batchTokens.value_or(0);
   settings.ema = options.ema.value_or(0);
   settings.rateScale = rateScale;

@@ -69,6 +69,9 @@ private:
   void startFeed();
   void openData();
   void openEvalData();
+  /// Finds out which classes the folders of pictures have, and whether they are
+  /// those of the checkpoint.
+  void findClasses(const DataFiles &files, const std::string &option);
   void planSteps();
   /// Says what is run, and writes it beside the log.
   void writeHeader();
@@ -155,6 +158,8 @@ private:
   /// Properties of the run, which a resumed run inherits from its checkpoint.
   int64_t seed = 0, resumedSamples = 0;
   bool shuffle = true;
+  /// The names of the classes of folders of pictures; empty for other data.
+  ClassNames classes;
   /// The pictures of --cache; null without it.
   std::shared_ptr<PictureCache> cache;
   /// The variants that are used, one for all that differ in the batch alone,

@@ -11,6 +11,7 @@
 #include "runtime/core/Console.h"
 #include "runtime/core/Error.h"
 #include "runtime/data/VariantData.h"
+#include "runtime/data/files/Pipes.h"
 #include "runtime/trainer/options/Paths.h"
 
 #include <algorithm>
@@ -49,6 +50,12 @@ std::vector<DataVariant> Trainer::choose(const std::string &function) {
 }
 
 Datasets Trainer::open(const DataFiles &files, const Function &function) {
+  for (const DataFile &file : files.files)
+    if (isPipe(file.path) && ranks.getSize() > 1)
+      throw usageError("'" + file.path + "'",
+                       "data through a pipe are for one rank, and there are " +
+                           std::to_string(ranks.getSize()),
+                       "write the samples to a file that all ranks read");
   DatasetOptions how;
   how.recipes = options.recipes;
   how.skipBad = options.skipBad;
@@ -56,6 +63,7 @@ Datasets Trainer::open(const DataFiles &files, const Function &function) {
     cache =
         std::make_shared<PictureCache>(options.cache, options.cacheMiB << 20);
   how.cache = cache;
+  how.classes = classes;
   bool isTraining = function.spec->name == "train_step";
   bool canKeep = std::any_of(
       options.recipes.begin(), options.recipes.end(),
@@ -63,15 +71,40 @@ Datasets Trainer::open(const DataFiles &files, const Function &function) {
   if (cache && !canKeep)
     console.noteOnce("--cache has nothing to keep: no picture has a part of "
                      "its recipe before the random ones that ends resizing");
+  if (isTraining && shuffle && options.tokenOffsets != "fixed")
+    how.movedFrom = options.tokenOffsets == "random" ? 0 : 1;
   if (isTraining && shuffle)
     how.packSeed = static_cast<uint64_t>(seed);
   return openByVariant(files.files, choose(function.spec->name), console, how);
+}
+
+void Trainer::findClasses(const DataFiles &files, const std::string &option) {
+  bool isTraining = option == "--data";
+  if (classes.empty() && resumedSettings)
+    classes = resumedSettings->classes;
+  if (classes.empty() && !isTraining)
+    classes = manifest.classNames;
+  // Evaluation finds the classes of training by their names.
+  if (!isTraining && !classes.empty())
+    return;
+  ClassNames found = readClasses(files.files);
+  if (found.empty())
+    return;
+  if (!classes.empty())
+    checkClasses(found, classes, option, "the checkpoint's run");
+  classes = std::move(found);
+  console.line("classes: " + describeClasses(classes));
+  if (!manifest.classNames.empty() && classes != manifest.classNames)
+    console.noteOnce("the model has names of other classes, " +
+                     describeClasses(manifest.classNames) +
+                     ": labels are those of " + option);
 }
 
 void Trainer::openData() {
   if (options.data.empty())
     return;
   DataFiles files = findFiles(options.data, "--data");
+  findClasses(files, "--data");
   data = open(files, *session.findFunction("train_step"));
   std::vector<SampleGroup> groups;
   int64_t samples = 0;
@@ -164,6 +197,7 @@ void Trainer::openEvalData() {
   if (!files.weights.empty())
     throw usageError("--eval-data", "evaluation covers every sample once",
                      "leave the weights out");
+  findClasses(files, "--eval-data");
   bool onlyPredicts = options.data.empty() && !options.predict.empty();
   if (onlyPredicts && evaluation)
     for (const FileGroup &group :

@@ -14,7 +14,8 @@
 using namespace ingot::runtime;
 
 static constexpr double kInfinity = std::numeric_limits<double>::infinity();
-static constexpr const char *kRun = "Run", *kEnd = "When to stop";
+static constexpr const char *kData = "Data", *kRun = "Run",
+                            *kEnd = "When to stop";
 
 /// In the order of NanPolicy.
 static const std::vector<std::string> kNanPolicies = {"stop", "skip",
@@ -120,6 +121,23 @@ void ingot::runtime::addHyperparameters(CLI::App &app, Options &options,
         ->group("Hyperparameters");
 }
 
+static void addParts(CLI::App &app, Options &options) {
+  app.add_option("--eval-batches", options.evalBatches,
+                 "Evaluate N batches of the evaluation data, spread evenly "
+                 "over it and the same each time, instead of all")
+      ->type_name("N")
+      ->check(atLeast(1))
+      ->group(kData);
+  app.add_option("--token-offsets", options.tokenOffsets,
+                 "Where samples of .bin files begin: at multiples of their "
+                 "length (fixed), or moved by as many tokens as are drawn for "
+                 "each epoch (random) [random from the second epoch on, fixed "
+                 "with --no-shuffle]")
+      ->type_name("fixed|random")
+      ->check(CLI::IsMember(std::vector<std::string>{"fixed", "random"}))
+      ->group(kData);
+}
+
 void ingot::runtime::addRunOptions(CLI::App &app, Options &options,
                                    const Manifest &manifest) {
   app.footer("Examples:\n"
@@ -129,6 +147,7 @@ void ingot::runtime::addRunOptions(CLI::App &app, Options &options,
              "  TRAINER --data train.npz --eval-data eval.npz --resume run \\\n"
              "    --save run --epochs 5\n"
              "  TRAINER --eval-data eval.npz --resume run --evaluate");
+  addParts(app, options);
   CLI::Option *epochs =
       app.add_option("--epochs", options.epochs,
                      "Passes over the data [1, unless --steps is given]")
@@ -331,6 +350,14 @@ void ingot::runtime::finishRunOptions(Options &options,
   if (options.nan == NanPolicy::Rollback && options.checkpoints.empty())
     throw usageError("--nan", "rollback needs checkpoints",
                      "give --save DIR, and --save-every N");
+  if (options.evalData.empty() && options.evalBatches)
+    throw usageError("--eval-batches", "needs --eval-data",
+                     "give --eval-data FILE.npz");
+  if (options.noShuffle && options.tokenOffsets == "random")
+    throw usageError("--token-offsets",
+                     "random excludes --no-shuffle, which takes samples as "
+                     "they are in the files",
+                     "leave one of the two out");
   if (options.evalData.empty())
     for (const char *option : {"--early-stop", "--best"})
       if (options.isGiven(option))

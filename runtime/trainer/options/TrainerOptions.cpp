@@ -66,6 +66,7 @@ static constexpr EnvironmentVariable kVariables[] = {
 
 /// More threads than any machine has cores.
 static constexpr int64_t kMostWorkers = 256;
+static constexpr int64_t kMostMiB = INT64_MAX >> 20;
 /// A queue has a batch that is read beside those that are made.
 static constexpr int64_t kFewestBatches = 2, kMostBatches = 1024;
 
@@ -137,7 +138,7 @@ void OptionTable::addData(Options &options) {
   app.add_option("--cache-mb", options.cacheMiB,
                  "The most MiB of pictures in the folder of --cache")
       ->type_name("N")
-      ->check(atLeast(1))
+      ->check(isIntegerFrom(1, kMostMiB))
       ->needs(cache)
       ->capture_default_str()
       ->group(group);
@@ -224,7 +225,7 @@ void OptionTable::addObserving(Options &options) {
                  "A log of N MiB becomes FILE.1, in place of the one "
                  "before, and begins anew")
       ->type_name("N")
-      ->check(atLeast(1))
+      ->check(isIntegerFrom(1, kMostMiB))
       ->needs(log)
       ->group(group);
   CLI::Option *profile =

@@ -44,7 +44,12 @@ struct Options {
   std::string cache;
   int64_t cacheMiB = 16384;
   std::optional<int64_t> epochs, steps, evalEvery, saveEvery;
+  /// The batches of an evaluation; none for all.
+  std::optional<int64_t> evalBatches;
   bool noShuffle = false;
+  /// Where samples of files of tokens begin: "fixed", "random", or empty for
+  /// random from the second epoch on.
+  std::string tokenOffsets;
   /// The default is 0, or the checkpoint's seed when resuming.
   std::optional<int64_t> seed;
   /// The values of all hyperparameters of the manifest.

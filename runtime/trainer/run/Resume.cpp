@@ -149,6 +149,21 @@ void ingot::runtime::inheritSettings(Options &options, const Manifest &manifest,
             [](const std::optional<int64_t> &tokens) {
               return tokens ? fmt::format("{}", *tokens) : "no limit";
             });
+  // Samples begin where they did. Without --no-shuffle, which the checkpoint
+  // has, an option that is not given says `auto`.
+  inherit("--token-offsets", options.tokenOffsets,
+          saved.tokenOffsets == "auto" ? "" : saved.tokenOffsets,
+          [](const std::string &offsets) {
+            return offsets.empty() ? "random from the second epoch on"
+                                   : offsets;
+          });
+  if (saved.evalBatches != 0 || options.evalBatches)
+    inherit("--eval-batches", options.evalBatches,
+            saved.evalBatches == 0 ? std::nullopt
+                                   : std::optional(saved.evalBatches),
+            [](const std::optional<int64_t> &batches) {
+              return batches ? fmt::format("{}", *batches) : "all";
+            });
   if (saved.ema != 0 || options.ema)
     inherit("--ema", options.ema, std::optional(saved.ema),
             [](const std::optional<double> &decay) {

@@ -65,7 +65,7 @@ void Trainer::writeResults() {
   if (!options.exportPath.empty())
     outcome.attempt([&] {
       session.fetchState();
-      exportModel(session, options.exportPath);
+      exportModel(session, options.exportPath, classes);
     });
   if (!options.predict.empty())
     outcome.attempt([&] {

@@ -10,6 +10,7 @@
 #include "runtime/trainer/state/StateValues.h"
 
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 using namespace ingot::runtime;
 
@@ -57,7 +58,27 @@ void ingot::runtime::checkFinite(Session &session, const std::string &where,
                   "export them as they are: --export FILE.safetensors");
 }
 
-void ingot::runtime::exportModel(Session &session, const std::string &path) {
+/// Returns an entry of a model's metadata as it lies in the file, where fields
+/// may come in any order.
+static std::string makeMetadata(const std::string &key,
+                                const std::string &value) {
+  auto addText = [](std::string &to, int field, const std::string &text) {
+    to += static_cast<char>(field << 3 | 2);
+    size_t size = text.size();
+    for (; size >= 0x80; size >>= 7)
+      to += static_cast<char>(size | 0x80);
+    to += static_cast<char>(size);
+    to += text;
+  };
+  std::string entry, whole;
+  addText(entry, 1, key);
+  addText(entry, 2, value);
+  addText(whole, /*metadata_props=*/14, entry);
+  return whole;
+}
+
+void ingot::runtime::exportModel(Session &session, const std::string &path,
+                                 const std::vector<std::string> &classes) {
   const Manifest &manifest = session.getManifest();
   const ingot_module_t &module = session.getModule();
   checkExportable(session, path);
@@ -91,5 +112,9 @@ void ingot::runtime::exportModel(Session &session, const std::string &path) {
     readValues(session, spec, 0, elements, converted.data(), piece.dtype);
     file.write(converted);
   }
+  const std::vector<std::string> &named =
+      classes.empty() ? manifest.classNames : classes;
+  if (!named.empty())
+    file.write(makeMetadata("classes", nlohmann::json(named).dump()));
   file.commit();
 }

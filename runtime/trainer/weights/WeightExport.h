@@ -11,6 +11,7 @@
 #include "runtime/trainer/weights/FiniteWeights.h"
 
 #include <string>
+#include <vector>
 
 namespace ingot::runtime {
 
@@ -22,7 +23,8 @@ void checkExportable(const Session &session, const std::string &path);
 /// parameters, frozen parameters and running statistics. Throws Error.
 /// No file is written unless all weights are finite, in the types of the file
 /// as well.
-void exportModel(Session &session, const std::string &path);
+void exportModel(Session &session, const std::string &path,
+                 const std::vector<std::string> &classes);
 
 /// Throws failure if the weights, or `states` in their types, are not finite:
 /// what is made of them at `where` is not written then.

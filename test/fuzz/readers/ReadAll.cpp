@@ -30,6 +30,8 @@ void ingot::fuzz::readAll(std::string_view bytes, const char *name) {
     reader = openTar(std::move(file));
   else if (std::string_view(name).ends_with(".arrow"))
     reader = openArrow(std::move(file));
+  else if (isTable(name))
+    reader = openTable(std::move(file));
   else
     reader = openJsonLines(std::move(file));
   constexpr int64_t mostSamples = 64;

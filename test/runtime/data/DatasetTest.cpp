@@ -42,6 +42,7 @@ protected:
               makeInput("labels", InputKind::Labels, DType::I64, {2}, 64),
               makeInput("lr", InputKind::Hyper, DType::F64, {}, 128)};
     inputs[1].classes = 10;
+    inputs[1].ignored = -100;
   }
 
   static std::string makeX(int64_t samples) {
@@ -200,6 +201,7 @@ protected:
     inputs = {makeInput("ids", InputKind::Data, DType::I64, {2, 3}, 0),
               makeInput("labels", InputKind::Labels, DType::I64, {2, 3}, 64)};
     inputs[1].classes = 100;
+    inputs[1].ignored = -100;
   }
 
   static std::string makeTokens(const std::vector<uint16_t> &tokens,

@@ -59,10 +59,12 @@ function addTables(section, run) {
   for (const [name, rows] of Object.entries((run.log && run.log.tables) || {})) {
     if (!Array.isArray(rows) || !rows.every(Array.isArray)) continue;
     const most = Math.max(...rows.flat(), 1e-9);
-    const cells = rows.map((row, i) => `<tr><th scope="row">${i}</th>${row.map((value) => `<td class="heat"
+    const names = run.log.classes || [];
+    const nameOf = (i) => esc(names[i] === undefined ? String(i) : names[i]);
+    const cells = rows.map((row, i) => `<tr><th scope="row">${nameOf(i)}</th>${row.map((value) => `<td class="heat"
       style="background:color-mix(in srgb, var(--accent) ${Math.round((60 * value) / most)}%, transparent)">${format(value)}</td>`)
       .join("")}</tr>`);
-    const head = rows[0].map((_, i) => `<th scope="col">${i}</th>`).join("");
+    const head = rows[0].map((_, i) => `<th scope="col">${nameOf(i)}</th>`).join("");
     const title = name.replaceAll("_", " ") + (report.runs.length > 1 ? " of " + run.name : "");
     section.append(make(`<details><summary>${esc(title)}</summary><div class="scroll"><table style="width:auto"><thead><tr>
       <td></td>${head}</tr></thead><tbody>${cells.join("")}</tbody></table></div></details>`));

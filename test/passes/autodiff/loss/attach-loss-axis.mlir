@@ -6,7 +6,7 @@
 // Tokens.
 // CHECK: ingot.loss = "cross-entropy:2"
 // CHECK-LABEL: func.func @train_step(
-// CHECK-SAME: tensor<2x5xi64> {ingot.classes = 7 : i64, ingot.kind = "labels"
+// CHECK-SAME: tensor<2x5xi64> {ingot.classes = 7 : i64, ingot.ignored = -100 : i64, ingot.kind = "labels"
 module {
   // SAID: cross-entropy over axis 2 of 'y': 'tensor<2x5x7xf32>' has labels 'tensor<2x5xi64>'; cross-entropy:AXIS names another one
   func.func @forward(%t: tensor<2x5xi64> {ingot.kind = "data", ingot.name = "t"})
@@ -22,7 +22,7 @@ module {
 // Images: [N, 3, H, W] without axis 1 is [N, H, W].
 // CHECK: ingot.loss = "cross-entropy:1"
 // CHECK-LABEL: func.func @train_step(
-// CHECK-SAME: tensor<2x4x6xi64> {ingot.classes = 5 : i64, ingot.kind = "labels"
+// CHECK-SAME: tensor<2x4x6xi64> {ingot.classes = 5 : i64, ingot.ignored = -100 : i64, ingot.kind = "labels"
 module {
   // SAID: cross-entropy over axis 1
   func.func @forward(%x: tensor<2x3x4x6xf32> {ingot.kind = "data", ingot.name = "x"})

@@ -21,7 +21,7 @@ func.func @forward(%x: tensor<2x3x4xf32> {ingot.kind = "data", ingot.name = "x"}
 
 // AXIS:       ingot.loss = "cross-entropy:1"
 // AXIS-LABEL: func.func @train_step(
-// AXIS-SAME:    tensor<2x4xi64> {ingot.classes = 3 : i64, ingot.kind = "labels"
+// AXIS-SAME:    tensor<2x4xi64> {ingot.classes = 3 : i64, ingot.ignored = -100 : i64, ingot.kind = "labels"
 // AXIS:         ingot.cross_entropy {{.*}} dim = 1
 // AXIS:         ingot.reduce sum %{{.*}} dims = [0, 1] : (tensor<2x4xf32>)
 

@@ -52,7 +52,7 @@ func.func @forward(%x: tensor<4x3xf32> {ingot.kind = "data", ingot.name = "x"})
 
 // TERMS:       ingot.loss = "cross-entropy:1@y+0.5*mse@z+output:aux"
 // TERMS-LABEL: func.func @train_step(
-// TERMS-SAME:    tensor<4xi64> {ingot.classes = 3 : i64, ingot.kind = "labels", ingot.name = "labels_y"}
+// TERMS-SAME:    tensor<4xi64> {ingot.classes = 3 : i64, ingot.ignored = -100 : i64, ingot.kind = "labels", ingot.name = "labels_y"}
 // TERMS-SAME:    tensor<4x3xf32> {ingot.kind = "labels", ingot.name = "labels_z"}
 // TERMS-LABEL: func.func @eval_step(
 // TERMS-SAME:    {ingot.name = "loss_sum"}

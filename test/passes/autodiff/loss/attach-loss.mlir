@@ -27,7 +27,7 @@ module attributes {ingot.batch = 8 : i64} {
 // The step returns the loss and the statistics: the mean over labels that count.
 // CHECK-LABEL: func.func @train_step(
 // CHECK-SAME:    %[[X:[a-z0-9]+]]: tensor<8x3xf32> {ingot.kind = "data", ingot.name = "x"},
-// CHECK-SAME:    %[[LABELS:[a-z0-9]+]]: tensor<8xi64> {ingot.classes = 3 : i64, ingot.kind = "labels", ingot.name = "labels"},
+// CHECK-SAME:    %[[LABELS:[a-z0-9]+]]: tensor<8xi64> {ingot.classes = 3 : i64, ingot.ignored = -100 : i64, ingot.kind = "labels", ingot.name = "labels"},
 // CHECK-SAME:    %[[W:[a-z0-9]+]]: tensor<3xf32> {ingot.state = @w},
 // CHECK-SAME:    {ingot.state = @m}, %{{[a-z0-9]+}}: tensor<3xf32> {ingot.state = @v})
 // CHECK-SAME:    -> (tensor<f32> {ingot.name = "loss"}, tensor<3xf32> {ingot.state = @m}, tensor<3xf32> {ingot.state = @v})
@@ -43,7 +43,7 @@ module attributes {ingot.batch = 8 : i64} {
 
 // Evaluation uses the running statistics and only the samples that are valid.
 // CHECK-LABEL: func.func @eval_step(
-// CHECK-SAME:    %[[LABELS:[a-z0-9]+]]: tensor<8xi64> {ingot.classes = 3 : i64, ingot.kind = "labels", ingot.name = "labels"},
+// CHECK-SAME:    %[[LABELS:[a-z0-9]+]]: tensor<8xi64> {ingot.classes = 3 : i64, ingot.ignored = -100 : i64, ingot.kind = "labels", ingot.name = "labels"},
 // CHECK-SAME:    %[[VALID:[a-z0-9]+]]: tensor<i64> {ingot.kind = "valid", ingot.name = "valid"},
 // CHECK-SAME:    -> (tensor<f32> {ingot.name = "loss_sum"}, tensor<f32> {ingot.name = "loss_count"}, tensor<f32> {ingot.name = "correct"})
 // CHECK-NOT:     ingot.batch_norm

@@ -168,7 +168,7 @@ TEST_F(StateTest, RefusesAnotherTarget) {
 TEST_F(StateTest, RefusesToExportWithoutAModel) {
   Session session(module, manifest);
   EXPECT_INGOT_ERROR(ExitCode::Failed, "cannot export",
-                     exportModel(session, "unused.onnx"));
+                     exportModel(session, "unused.onnx", {}));
 }
 
 // A file of a narrower type than the weight's cannot hold all that is finite.

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef INGOT_RUNTIME_DATA_FILES_ZSTD_H
-#define INGOT_RUNTIME_DATA_FILES_ZSTD_H
+#ifndef INGOT_RUNTIME_DATA_UNPACKING_ZSTD_H
+#define INGOT_RUNTIME_DATA_UNPACKING_ZSTD_H
 
 #include "runtime/core/File.h"
 
@@ -34,4 +34,4 @@ inline constexpr uint64_t kMostRatio = 1024;
 
 } // namespace ingot::runtime
 
-#endif // INGOT_RUNTIME_DATA_FILES_ZSTD_H
+#endif // INGOT_RUNTIME_DATA_UNPACKING_ZSTD_H

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "runtime/data/files/Zstd.h"
+#include "runtime/data/unpacking/Zstd.h"
 
 #include "runtime/core/Error.h"
+#include "runtime/data/unpacking/NamelessFile.h"
 
-#include <cerrno>
-#include <cstdlib>
 #include <memory>
-#include <unistd.h>
 #include <vector>
 #include <zstd.h>
 
@@ -24,50 +22,6 @@ static Error damaged(const std::string &where, const std::string &what) {
 bool ingot::runtime::isZstd(std::string_view bytes) {
   return bytes.starts_with("\x28\xb5\x2f\xfd");
 }
-
-namespace {
-
-/// A file without a name.
-class NamelessFile {
-public:
-  explicit NamelessFile(const std::string &purpose) : purpose(purpose) {
-    const char *folder = std::getenv("TMPDIR");
-    std::string name =
-        std::string(folder && *folder ? folder : "/tmp") + "/ingot-XXXXXX";
-    descriptor = mkstemp(name.data());
-    if (descriptor < 0)
-      throw cannotWrite();
-    unlink(name.c_str());
-  }
-  NamelessFile(const NamelessFile &) = delete;
-  NamelessFile &operator=(const NamelessFile &) = delete;
-  ~NamelessFile() { close(descriptor); }
-
-  void write(const char *bytes, size_t size) {
-    while (size != 0) {
-      ssize_t some = ::write(descriptor, bytes, size);
-      if (some < 0 && errno == EINTR)
-        continue;
-      if (some <= 0)
-        throw cannotWrite();
-      bytes += some;
-      size -= static_cast<size_t>(some);
-    }
-  }
-  int getDescriptor() const { return descriptor; }
-
-private:
-  Error cannotWrite() const {
-    return failure(purpose,
-                   "cannot write its decompressed content: " + describeErrno(),
-                   "set TMPDIR to a folder with enough space");
-  }
-
-  const std::string &purpose;
-  int descriptor;
-};
-
-} // namespace
 
 MappedFile ingot::runtime::decompress(MappedFile file) {
   const std::string &path = file.getPath();
@@ -94,7 +48,7 @@ MappedFile ingot::runtime::decompress(MappedFile file) {
     if (in.pos == before && out.pos == 0 && left != 0)
       throw damaged(path, "the file is truncated");
   }
-  return MappedFile(content.getDescriptor(), path);
+  return content.map();
 }
 
 void ingot::runtime::decompressBlock(std::string_view bytes, char *to,

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// What the integers of inputs index: classes of a loss and rows of tables.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/ingot/ir/InputAttributes.h"
+#include "frontends/onnx/import/Graph.h"
+#include "frontends/onnx/import/Node.h"
+#include "mlir/IR/Matchers.h"
+
+#include <limits>
+
+using namespace mlir;
+using namespace ingot;
+using namespace ingot::onnx_import;
+
+/// The elements that are followed. Inputs of larger models go unchecked.
+static constexpr int64_t kMostElements = int64_t(1) << 26;
+
+/// Returns what `value` is made of if it counts negative indices from the end
+/// of a dimension (`fromEnd`), else the value.
+static Value skipFromEnd(Value value) {
+  auto select = value.getDefiningOp<SelectOp>();
+  if (!select)
+    return value;
+  Value plain = select.getOnFalse();
+  auto negative = select.getCondition().getDefiningOp<CompareOp>();
+  auto sum = select.getOnTrue().getDefiningOp<AddOp>();
+  bool isFromEnd = negative && sum &&
+                   negative.getPredicate() == Predicate::LT &&
+                   negative->getOperand(0) == plain &&
+                   llvm::is_contained(sum->getOperands(), plain);
+  return isFromEnd ? plain : value;
+}
+
+namespace {
+
+/// The elements of an argument that a value consists of, in its order.
+struct Elements {
+  BlockArgument argument;
+  SmallVector<int64_t> positions;
+};
+
+} // namespace
+
+/// Takes of `elements`, which have the shape `from`, those that `place` names
+/// for each index of the shape `to`.
+static void takeElements(
+    Elements &elements, ArrayRef<int64_t> from, ArrayRef<int64_t> to,
+    llvm::function_ref<int64_t(unsigned dim, ArrayRef<int64_t> index)> place) {
+  SmallVector<int64_t> taken, index(to.size());
+  int64_t count = ShapedType::getNumElements(to);
+  taken.reserve(count);
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t position = 0;
+    for (unsigned dim = 0; dim < from.size(); ++dim)
+      position = position * from[dim] + place(dim, index);
+    taken.push_back(elements.positions[position]);
+    for (size_t d = to.size(); d-- > 0;) {
+      if (++index[d] < to[d])
+        break;
+      index[d] = 0;
+    }
+  }
+  elements.positions = std::move(taken);
+}
+
+/// Takes of `elements`, which are the first operand of an op, those of its
+/// result. Returns whether the op only moves elements.
+static bool moveElements(Operation *op, Elements &elements) {
+  ArrayRef<int64_t> from = tensorType(op->getOperand(0)).getShape();
+  ArrayRef<int64_t> to = tensorType(op->getResult(0)).getShape();
+  if (isa<CastOp, ReshapeOp>(op))
+    return true;
+  if (auto slice = dyn_cast<SliceOp>(op)) {
+    takeElements(elements, from, to, [&](unsigned dim, auto index) {
+      return slice.getStarts()[dim] + index[dim] * slice.getStrides()[dim];
+    });
+    return true;
+  }
+  if (auto transpose = dyn_cast<TransposeOp>(op)) {
+    ArrayRef<int64_t> permutation = transpose.getPermutation();
+    takeElements(elements, from, to, [&](unsigned dim, auto index) {
+      return index[llvm::find(permutation, dim) - permutation.begin()];
+    });
+    return true;
+  }
+  if (auto broadcast = dyn_cast<BroadcastOp>(op)) {
+    takeElements(elements, from, to, [&](unsigned dim, auto index) {
+      return from[dim] == 1 ? 0 : index[broadcast.getDims()[dim]];
+    });
+    return true;
+  }
+  // A column of the samples, as `x[:, 0]` is exported.
+  DenseElementsAttr chosen;
+  auto gather = dyn_cast<GatherOp>(op);
+  if (!gather || !matchPattern(gather.getIndices(), m_Constant(&chosen)))
+    return false;
+  auto dim = static_cast<unsigned>(gather.getDim());
+  ArrayRef<int64_t> shape = tensorType(gather.getIndices()).getShape();
+  SmallVector<APInt> choices(chosen.getValues<APInt>());
+  takeElements(elements, from, to, [&](unsigned d, ArrayRef<int64_t> index) {
+    if (d != dim)
+      return index[d < dim ? d : d + shape.size() - 1];
+    int64_t number = 0;
+    for (size_t i = 0; i < shape.size(); ++i)
+      number = number * shape[i] + index[dim + i];
+    return std::clamp<int64_t>(choices[number].getSExtValue(), 0,
+                               from[dim] - 1);
+  });
+  return true;
+}
+
+/// Follows a value back through ops that only move elements, to an argument of
+/// the block. Returns whether there is one. `budget` bounds the elements that
+/// are moved for all values together.
+static bool follow(Value value, Block *block, int64_t &budget,
+                   Elements &elements) {
+  SmallVector<Operation *> chain;
+  for (value = skipFromEnd(value); Operation *op = value.getDefiningOp();
+       value = skipFromEnd(op->getOperand(0))) {
+    if (!isa<CastOp, ReshapeOp, SliceOp, TransposeOp, BroadcastOp, GatherOp>(
+            op))
+      return false;
+    budget -= tensorType(op->getResult(0)).getNumElements();
+    chain.push_back(op);
+    if (budget < 0)
+      return false;
+  }
+  elements.argument = cast<BlockArgument>(value);
+  int64_t count = tensorType(value).getNumElements();
+  budget -= count;
+  if (elements.argument.getOwner() != block || budget < 0)
+    return false;
+  elements.positions = llvm::to_vector(llvm::seq<int64_t>(0, count));
+  return llvm::all_of(llvm::reverse(chain), [&](Operation *op) {
+    return moveElements(op, elements);
+  });
+}
+
+/// The operand of an op that holds indices, and the size of what they index.
+static std::pair<Value, int64_t> findIndices(Operation *op) {
+  auto sizeOf = [](Value indexed, int64_t dim) {
+    return tensorType(indexed).getDimSize(dim);
+  };
+  if (auto gather = dyn_cast<GatherOp>(op))
+    return {gather.getIndices(),
+            sizeOf(gather.getOperand(), static_cast<int64_t>(gather.getDim()))};
+  if (auto take = dyn_cast<TakeAlongOp>(op))
+    return {take.getIndices(),
+            sizeOf(take.getOperand(), static_cast<int64_t>(take.getDim()))};
+  if (auto scatter = dyn_cast<ScatterOp>(op))
+    return {scatter.getIndices(),
+            sizeOf(scatter.getInit(), static_cast<int64_t>(scatter.getDim()))};
+  return {};
+}
+
+void GraphImporter::setArgumentAttr(BlockArgument argument, StringRef name,
+                                    Attribute value) {
+  NamedAttrList attributes(argumentAttrs[argument.getArgNumber()]);
+  attributes.set(name, value);
+  argumentAttrs[argument.getArgNumber()] =
+      attributes.getDictionary(module.getContext());
+}
+
+/// Labels of a cross entropy carry the number of classes, and the label that
+/// does not count.
+void GraphImporter::countClasses() {
+  constexpr int64_t kNone = std::numeric_limits<int64_t>::min();
+  int64_t budget = kMostElements;
+  body->walk([&](CrossEntropyOp op) {
+    Elements labels;
+    if (!follow(op.getLabels(), body, budget, labels) ||
+        !argumentAttrs[labels.argument.getArgNumber()].get(kKindAttr))
+      return;
+    // Where a part of the input is compared, as where a model shifts its
+    // labels itself, the rest may be anything.
+    llvm::DenseSet<int64_t> used(labels.positions.begin(),
+                                 labels.positions.end());
+    if (static_cast<int64_t>(used.size()) !=
+        tensorType(labels.argument).getNumElements())
+      return;
+    setArgumentAttr(labels.argument, kClassesAttr,
+                    builder.getI64IntegerAttr(
+                        ingot::tensorType(op.getLogits())
+                            .getDimSize(static_cast<int64_t>(op.getDim()))));
+    auto ignored = static_cast<int64_t>(op.getIgnoreIndex());
+    if (ignored != kNone)
+      setArgumentAttr(labels.argument, kIgnoredAttr,
+                      builder.getI64IntegerAttr(ignored));
+  });
+}
+
+/// Inputs whose elements index tables carry the sizes of these.
+void GraphImporter::countRows() {
+  llvm::MapVector<BlockArgument, SmallVector<int64_t>> rows;
+  int64_t budget = kMostElements;
+  body->walk([&](Operation *op) {
+    auto [indices, size] = findIndices(op);
+    Elements elements;
+    if (!indices || !follow(indices, body, budget, elements))
+      return;
+    BlockArgument argument = elements.argument;
+    DictionaryAttr attributes = argumentAttrs[argument.getArgNumber()];
+    RankedTensorType type = tensorType(argument);
+    // What is a class indexes also the weights of classes.
+    if (!attributes.get(kKindAttr) || attributes.get(kClassesAttr) ||
+        type.getRank() == 0 || type.getDimSize(0) == 0)
+      return;
+    int64_t each = type.getNumElements() / type.getDimSize(0);
+    SmallVector<int64_t> &sizes = rows[argument];
+    sizes.resize(each);
+    for (int64_t position : elements.positions) {
+      int64_t &known = sizes[position % each];
+      known = known == 0 ? size : std::min(known, size);
+    }
+  });
+  for (auto &[argument, sizes] : rows) {
+    SmallVector<int64_t> pairs;
+    for (int64_t size : sizes) {
+      if (!pairs.empty() && pairs.back() == size)
+        ++pairs[pairs.size() - 2];
+      else
+        pairs.append({1, size});
+    }
+    setArgumentAttr(argument, kRowsAttr, builder.getDenseI64ArrayAttr(pairs));
+  }
+}
