@@ -29,7 +29,7 @@ static constexpr const char *kSpareName = "constants-spare.safetensors";
 static constexpr const char *latestName = "latest";
 static constexpr const char *kBestName = "best";
 static constexpr std::string_view prefix = "step-";
-static const std::string temporaryMark = ".tmp-";
+static const std::string temporaryMark = ".tmp-", kOldMark = "-old";
 
 static std::string getShardName(int64_t rank) {
   return "shard-" + std::to_string(rank) + ".safetensors";
@@ -51,28 +51,48 @@ static int64_t parseName(const std::string &name) {
   return isName ? std::stoll(name.substr(prefix.size())) : -1;
 }
 
+static bool areDigits(std::string_view text) {
+  return !text.empty() &&
+         std::all_of(text.begin(), text.end(),
+                     [](unsigned char c) { return std::isdigit(c); });
+}
+
+/// Whether a process that was killed has left a file or folder of this name:
+/// one that is given later, the mark, and the number of the process.
+static bool isLeftover(const std::string &name) {
+  size_t mark = name.rfind(temporaryMark);
+  if (mark == std::string::npos)
+    return false;
+  std::string_view number = name;
+  number.remove_prefix(mark + temporaryMark.size());
+  if (number.ends_with(kOldMark))
+    number.remove_suffix(kOldMark.size());
+  std::string meant = name.substr(0, mark);
+  return areDigits(number) && (parseName(meant) >= 0 || meant == latestName ||
+                               meant == kBestName || meant == ".probe");
+}
+
+static std::vector<std::string> listNames(const std::string &directory) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator entry(directory, error), end;
+       !error && entry != end; entry.increment(error))
+    names.push_back(entry->path().filename());
+  return names;
+}
+
 void ingot::runtime::removeLeftovers(const std::string &directory) {
   std::error_code ignored;
-  std::vector<fs::path> leftovers;
-  for (const fs::directory_entry &entry :
-       fs::directory_iterator(directory, ignored)) {
-    std::string name = entry.path().filename();
-    if (name.find(temporaryMark) != std::string::npos &&
-        (name.starts_with(prefix) || name.starts_with(latestName) ||
-         name.starts_with(kBestName) || name.starts_with(".probe")))
-      leftovers.push_back(entry.path());
-  }
-  for (const fs::path &path : leftovers)
-    fs::remove_all(path, ignored);
+  for (const std::string &name : listNames(directory))
+    if (isLeftover(name))
+      fs::remove_all(fs::path(directory) / name, ignored);
 }
 
 /// The steps of the complete checkpoints in a folder, the newest first.
 static std::vector<int64_t> findSteps(const std::string &directory) {
   std::vector<int64_t> steps;
-  std::error_code ignored;
-  for (const fs::directory_entry &entry :
-       fs::directory_iterator(directory, ignored))
-    if (int64_t step = parseName(entry.path().filename()); step >= 0)
+  for (const std::string &name : listNames(directory))
+    if (int64_t step = parseName(name); step >= 0)
       steps.push_back(step);
   std::sort(steps.rbegin(), steps.rend());
   return steps;
@@ -93,21 +113,57 @@ static int64_t readName(const std::string &path) {
   return content == formatLatest(name) ? parseName(name) : -1;
 }
 
+/// Removes a checkpoint. Renaming first means that a folder with a checkpoint's
+/// name is always complete. A folder that is none stays.
+static void removeCheckpoint(const std::string &directory, int64_t step) {
+  std::error_code ignored;
+  fs::path path = getPath(directory, step), doomed = path;
+  if (!fs::exists(path / kInfoName, ignored))
+    return;
+  doomed += temporaryMark + std::to_string(getpid());
+  fs::rename(path, doomed, ignored);
+  fs::remove_all(doomed, ignored);
+}
+
+std::string ingot::runtime::findNewest(const std::string &directory) {
+  std::error_code ignored;
+  for (int64_t step : findSteps(directory))
+    if (std::string path = getPath(directory, step);
+        fs::exists(path + "/" + kInfoName, ignored))
+      return fs::path(path).filename();
+  return "";
+}
+
+bool ingot::runtime::isInFolder(const std::string &path,
+                                const std::string &directory) {
+  std::error_code ignored;
+  if (fs::equivalent(path, directory, ignored))
+    return true;
+  fs::path named = fs::path(path).lexically_normal();
+  if (!named.has_filename())
+    named = named.parent_path();
+  std::string name = named.filename();
+  bool isOne = parseName(name) >= 0 || name == latestName || name == kBestName;
+  return isOne && fs::equivalent(getDirectory(named), directory, ignored);
+}
+
+void ingot::runtime::removeCheckpoints(const std::string &directory) {
+  std::error_code ignored;
+  for (const char *name : {latestName, kBestName})
+    fs::remove(directory + "/" + name, ignored);
+  for (int64_t step : findSteps(directory))
+    removeCheckpoint(directory, step);
+}
+
 static void prune(const std::string &directory, int64_t newest,
                   const Retention &retention) {
   removeLeftovers(directory);
   int64_t best = readName(directory + "/" + kBestName);
-  std::error_code ignored;
   int64_t others = std::max<int64_t>(retention.newest - 1, 0);
   for (int64_t step : findSteps(directory)) {
     if (step == newest || (step != best && others-- > 0) || step == best)
       continue;
-    // Renaming first means that a folder with a checkpoint's name is always
-    // complete.
-    fs::path path = getPath(directory, step), doomed = path;
-    doomed += temporaryMark + std::to_string(getpid());
-    fs::rename(path, doomed, ignored);
-    fs::remove_all(doomed, ignored);
+    removeCheckpoint(directory, step);
   }
 }
 
@@ -115,14 +171,15 @@ static void prune(const std::string &directory, int64_t newest,
 /// that is not empty, so that an older one of the same step is exchanged with
 /// it. At every moment the name is that of a complete checkpoint.
 static bool giveName(const std::string &temporary, const std::string &final) {
-  if (!fs::exists(final))
+  std::error_code ignored;
+  if (!fs::exists(final, ignored))
     return rename(temporary.c_str(), final.c_str()) == 0;
   if (renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, final.c_str(),
                 RENAME_EXCHANGE) == 0)
     return true;
   // On file systems that cannot exchange names there is a moment without the
   // folder.
-  std::string old = temporary + "-old";
+  std::string old = temporary + kOldMark;
   return rename(final.c_str(), old.c_str()) == 0 &&
          rename(temporary.c_str(), final.c_str()) == 0;
 }
@@ -187,7 +244,7 @@ uint32_t ingot::runtime::saveShards(const std::string &folder, int64_t rank,
 
 static void writeName(const std::string &directory, const char *file,
                       const std::string &name) {
-  AtomicFile named(directory + "/" + file);
+  AtomicFile named(directory + "/" + file, Links::Replace);
   named.write(formatLatest(name));
   named.commit();
 }

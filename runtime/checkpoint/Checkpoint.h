@@ -101,6 +101,17 @@ std::optional<uint32_t> saveCheckpoint(const std::string &directory,
 /// folder. No other process may be writing there (FolderLock).
 void removeLeftovers(const std::string &directory);
 
+/// Returns the name of the newest checkpoint in a folder; empty if there is
+/// none.
+std::string findNewest(const std::string &directory);
+
+/// Whether `path` is the folder, or a checkpoint in it or the file that names
+/// one.
+bool isInFolder(const std::string &path, const std::string &directory);
+
+/// Removes all checkpoints of a folder, and the files that name them.
+void removeCheckpoints(const std::string &directory);
+
 /// Reads a state and its path into the program.
 using StateReader =
     std::function<void(const CheckpointState &state, const std::string &path)>;

@@ -2,7 +2,8 @@
 
 #include "runtime/checkpoint/CheckpointWriter.h"
 
-#include <csignal>
+#include "runtime/core/machine/Threads.h"
+
 #include <exception>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -10,13 +11,9 @@
 
 using namespace ingot::runtime;
 
-void CheckpointWriter::run(int64_t step, const Job &job) {
-  // Training comes first where both want a processor. Linux has priorities for
-  // each thread.
-  constexpr int politeness = 10;
-  (void)setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), politeness);
+void CheckpointWriter::run(int64_t step, const Job &job, int attempts) {
   auto pause = kPause;
-  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+  for (int attempt = 0; attempt < attempts; ++attempt) {
     std::optional<Error> problem;
     try {
       job();
@@ -32,7 +29,7 @@ void CheckpointWriter::run(int64_t step, const Job &job) {
     std::unique_lock lock(mutex);
     problems.push_back(*problem);
     retrying = true;
-    if (attempt + 1 < kAttempts)
+    if (attempt + 1 < attempts)
       ended.wait_for(lock, std::exchange(pause, 2 * pause));
   }
   std::lock_guard lock(mutex);
@@ -44,12 +41,16 @@ void CheckpointWriter::start(int64_t step, Job job) {
   wait();
   busy = true;
   retrying = false;
-  // Signals are for the thread that trains.
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  thread = std::thread([this, step, job = std::move(job)] { run(step, job); });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  bool isStarted = startThread(thread, [this, step, job] {
+    // Training comes first where both want a processor. Linux has priorities
+    // for each thread.
+    constexpr int politeness = 10;
+    (void)setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), politeness);
+    run(step, job, kAttempts);
+  });
+  // Without a thread it is written now; training does not wait to try again.
+  if (!isStarted)
+    run(step, job, /*attempts=*/1);
 }
 
 void CheckpointWriter::wait() {

@@ -33,8 +33,8 @@ public:
   /// Waits for the job.
   ~CheckpointWriter() { wait(); }
 
-  /// Runs the job in the background, several times if it fails. No other one
-  /// may be running.
+  /// Runs the job in the background, several times if it fails, or now, if the
+  /// system has no thread for it. No other one may be running.
   void start(int64_t step, Job job);
   bool isBusy() const { return busy; }
   /// Waits until no job runs.
@@ -54,7 +54,7 @@ public:
   static constexpr std::chrono::milliseconds kPause{250};
 
 private:
-  void run(int64_t step, const Job &job);
+  void run(int64_t step, const Job &job, int attempts);
 
   std::thread thread;
   std::atomic<bool> busy = false, retrying = false;

@@ -4,6 +4,8 @@
 
 #include "runtime/core/Error.h"
 #include "runtime/core/File.h"
+#include "runtime/core/files/Crc32.h"
+#include "runtime/core/machine/Threads.h"
 
 #include <algorithm>
 #include <condition_variable>
@@ -155,8 +157,8 @@ void Communicator::Stream::run() {
 Communicator::Communicator(std::unique_ptr<Collectives> transport)
     : rank(transport->getRank()), size(transport->getSize()),
       stream(std::make_shared<Stream>(std::move(transport))) {
-  if (size > 1)
-    thread = std::thread([stream = stream] { stream->run(); });
+  if (size > 1 && !startThread(thread, [stream = stream] { stream->run(); }))
+    throw lackOfThreads();
 }
 
 Communicator::~Communicator() {
@@ -410,12 +412,44 @@ void Communicator::checkEqual(int64_t value, const std::string &what,
                     "another " + what + " than rank 0's", hint);
 }
 
+void Communicator::checkEqual(const std::vector<NamedValue> &values,
+                              const std::string &hint) {
+  if (size == 1)
+    return;
+  std::vector<int64_t> own;
+  for (const NamedValue &value : values)
+    own.push_back(value.second);
+  std::vector<int64_t> all(own.size() * static_cast<size_t>(size));
+  allGather(own.data(), all.data(),
+            static_cast<int64_t>(own.size() * sizeof(int64_t)),
+            "comparison of the options");
+  for (size_t i = own.size(); i < all.size(); ++i)
+    if (size_t option = i % own.size(); all[i] != all[option])
+      throw failure("rank " + std::to_string(i / own.size()),
+                    "another " + values[option].first + " than rank 0's", hint);
+}
+
 int64_t Communicator::agree(int64_t value, const std::string &what) {
-  std::vector<int64_t> all(size);
+  struct Word {
+    int64_t value, subject;
+  };
+  // Ranks that have come to different points of the run would take each other's
+  // word for something else.
+  Word own{value, computeCrc32(what)};
+  std::vector<Word> all(static_cast<size_t>(size), own);
   auto usual = std::exchange(limit, std::chrono::hours(24 * 365));
-  allGather(&value, all.data(), sizeof(value), what);
+  allGather(&own, all.data(), sizeof(own), what);
   limit = usual;
-  return *std::max_element(all.begin(), all.end());
+  for (size_t other = 0; other < all.size(); ++other) {
+    if (all[other].subject != own.subject)
+      throw failure("rank " + std::to_string(rank),
+                    what + ": rank " + std::to_string(other) +
+                        " is at another point of the run",
+                    "give all ranks the same options, and data of as many "
+                    "samples");
+    value = std::max(value, all[other].value);
+  }
+  return value;
 }
 
 void Communicator::finish() {

@@ -92,9 +92,13 @@ public:
   /// Throws failure on the ranks whose value is not rank 0's.
   void checkEqual(int64_t value, const std::string &what,
                   const std::string &hint);
+  /// The same for several values, which errors name.
+  using NamedValue = std::pair<std::string, int64_t>;
+  void checkEqual(const std::vector<NamedValue> &values,
+                  const std::string &hint);
 
   /// Returns the largest of the ranks' values. The ranks may come as late as
-  /// they want.
+  /// they want. Throws failure if one of them has come for something else.
   int64_t agree(int64_t value, const std::string &what);
 
   /// Ends a run that succeeded: no operation is in flight.

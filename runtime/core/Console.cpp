@@ -8,12 +8,14 @@
 #include "runtime/core/Console.h"
 
 #include "runtime/core/Error.h"
+#include "runtime/core/machine/Threads.h"
 #include "runtime/core/text/Text.h"
 
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <system_error>
 #include <unistd.h>
 
 using namespace ingot::runtime;
@@ -82,6 +84,11 @@ int ingot::runtime::runProgram(Console &console,
     return static_cast<int>(error.getCode());
   } catch (const std::bad_alloc &) {
     console.print(failure("memory", "out of memory", memoryHint));
+  } catch (const std::system_error &error) {
+    bool lacks = error.code() == std::errc::resource_unavailable_try_again;
+    console.print(lacks ? lackOfThreads()
+                        : failure("internal", error.what(),
+                                  "report this with the command line"));
   } catch (const std::exception &error) {
     console.print(
         failure("internal", error.what(), "report this with the command line"));

@@ -108,6 +108,15 @@ ingot::runtime::describeObstacle(const std::string &path) {
   return describeKind(status.st_mode);
 }
 
+void ingot::runtime::checkReadable(const std::string &path) {
+  for (const char *start : {"/dev/stdin", "/dev/fd/", "/proc/self/fd/"})
+    if (path.starts_with(start))
+      return;
+  if (auto obstacle = describeObstacle(path))
+    throw badInput(path, *obstacle + ", not a regular file",
+                   "give the path of a file");
+}
+
 void ingot::runtime::makeFolder(const std::string &path) {
   std::error_code error;
   std::filesystem::create_directories(path, error);
@@ -131,12 +140,27 @@ std::filesystem::path ingot::runtime::followLinks(std::filesystem::path path) {
   return path;
 }
 
-AtomicFile::AtomicFile(std::string path) : path(std::move(path)) {
-  if (auto obstacle = describeObstacle(this->path))
+/// Makes a file of this name, in place of what an earlier process of the same
+/// number has left. A link is replaced as well, not followed.
+static int makeTemporary(const std::string &name) {
+  auto make = [&] {
+    return open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  };
+  int descriptor = make();
+  if (descriptor < 0 && errno == EEXIST && unlink(name.c_str()) == 0)
+    descriptor = make();
+  return descriptor;
+}
+
+AtomicFile::AtomicFile(std::string path, Links links) : path(std::move(path)) {
+  std::error_code ignored;
+  bool isReplaced = links == Links::Replace &&
+                    std::filesystem::is_symlink(this->path, ignored);
+  if (auto obstacle = describeObstacle(this->path); obstacle && !isReplaced)
     throw failure(this->path, "cannot write: it is " + *obstacle,
                   "give the path of a file");
-  // Replacing a link's target, not the link, is what users mean by a name.
-  this->path = followLinks(this->path);
+  if (links == Links::Follow)
+    this->path = followLinks(this->path);
   temporary = this->path + ".tmp-" + std::to_string(getpid());
   // A file without a name goes with the process, however that ends. Its name
   // comes from /proc, and not every file system has such files.
@@ -145,8 +169,7 @@ AtomicFile::AtomicFile(std::string path) : path(std::move(path)) {
                       O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
   isNamed = descriptor < 0;
   if (isNamed)
-    descriptor =
-        open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    descriptor = makeTemporary(temporary);
   if (descriptor < 0)
     throw cannotWrite(this->path);
 }

@@ -47,6 +47,11 @@ private:
   size_t size = 0;
 };
 
+/// What is written where a link has the name. What a user names is what the
+/// link leads to. Of a name that a program makes up, the link is replaced: what
+/// is behind it is somebody else's.
+enum class Links { Follow, Replace };
+
 /// Writes a file that has no name, or a temporary one next to its final one
 /// where the file system asks for names. commit() makes the file durable and
 /// gives it its name; without it nothing is left, nor by a process that is
@@ -54,7 +59,7 @@ private:
 class AtomicFile {
 public:
   /// Throws failure naming the path.
-  explicit AtomicFile(std::string path);
+  explicit AtomicFile(std::string path, Links links = Links::Follow);
   AtomicFile(const AtomicFile &) = delete;
   AtomicFile &operator=(const AtomicFile &) = delete;
   ~AtomicFile();
@@ -98,6 +103,11 @@ private:
 /// Names what is at `path` if that is neither nothing nor a regular file, as in
 /// "a device". Such a thing must not be replaced by a file.
 std::optional<std::string> describeObstacle(const std::string &path);
+
+/// Throws badInput if what is at `path` cannot be read to an end: a device, or
+/// a FIFO, which waits for a writer. One that the process was started with, as
+/// /dev/stdin, has one.
+void checkReadable(const std::string &path);
 
 /// Follows links at the end of a path, also those that lead to nothing.
 std::filesystem::path followLinks(std::filesystem::path path);

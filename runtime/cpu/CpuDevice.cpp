@@ -55,6 +55,8 @@ public:
   Transfers *getTransfers() override { return nullptr; }
   void run(ingot_context &context, int32_t, ingot_step_fn run) override {
     run(&context, getState(), getArena());
+    if (std::optional<std::string> note = takeThreadNote())
+      context.notes.push_back(*note);
   }
 
   void forEach(int64_t count,

@@ -20,6 +20,7 @@
 #include <mutex>
 #include <pthread.h>
 #include <sched.h>
+#include <string>
 #include <vector>
 
 // What <omp.h> declares: users set the number of threads and their places by
@@ -36,6 +37,19 @@ void omp_get_place_proc_ids(int place, int *ids);
 
 using namespace ingot::runtime;
 
+/// The most threads that have ranges of their own.
+static constexpr int kMostThreads = 256;
+
+/// What is wrong with the threads, and whether somebody took that.
+enum class ThreadProblem { None, TooMany, TooFew, Taken };
+static std::atomic<ThreadProblem> threadProblem = ThreadProblem::None;
+
+/// Remembers the first problem.
+static void setProblem(ThreadProblem problem) {
+  ThreadProblem none = ThreadProblem::None;
+  threadProblem.compare_exchange_strong(none, problem);
+}
+
 static int readThreadCount() {
   if (omp_get_max_active_levels() < 1)
     return 1;
@@ -44,7 +58,22 @@ static int readThreadCount() {
   // less of their time, which more threads would only divide.
   if (!std::getenv("OMP_NUM_THREADS"))
     count = static_cast<int>(std::min<int64_t>(count, readCpuQuota()));
-  return count;
+  else if (count > kMostThreads)
+    setProblem(ThreadProblem::TooMany);
+  return std::min(count, kMostThreads);
+}
+
+std::optional<std::string> ingot::runtime::takeThreadNote() {
+  ThreadProblem problem = threadProblem.load(std::memory_order_relaxed);
+  if (problem == ThreadProblem::None || problem == ThreadProblem::Taken)
+    return std::nullopt;
+  threadProblem = ThreadProblem::Taken;
+  if (problem == ThreadProblem::TooMany)
+    return "OMP_NUM_THREADS asks for more threads than the " +
+           std::to_string(kMostThreads) + " that a trainer uses at most";
+  return "the system has fewer threads for this process than " +
+         std::to_string(getThreadCount()) +
+         ", which makes steps slower (ulimit -u and pids.max are the limits)";
 }
 
 /// The number of threads, which is read at the first use.
@@ -59,7 +88,9 @@ int ingot::runtime::getThreadCount() {
   return threadCount().load(std::memory_order_relaxed);
 }
 
-void ingot::runtime::setThreadCount(int count) { threadCount() = count; }
+void ingot::runtime::setThreadCount(int count) {
+  threadCount() = std::min(count, kMostThreads);
+}
 
 /// The first iteration of range `index` of `count`, whose sizes differ by at
 /// most one.
@@ -133,8 +164,10 @@ public:
     if (!lock)
       return work.run(0);
     while (static_cast<int64_t>(helpers.size()) + 1 < work.threads)
-      if (!addHelper())
+      if (!addHelper()) {
+        setProblem(ThreadProblem::TooFew);
         break;
+      }
     current = &work;
     uint32_t round = rounds.load(std::memory_order_relaxed) + 1;
     // In this order, so that no helper enters a round before it is open.
@@ -238,9 +271,6 @@ private:
 
 thread_local bool Pool::isHelper = false;
 
-/// The most threads that have ranges of their own.
-constexpr int64_t kMostThreads = 256;
-
 } // namespace
 
 bool ingot::runtime::isInParallel() { return Pool::isHelper; }
@@ -252,8 +282,7 @@ void ingot::runtime::parallelRanges(
     return;
   grain = std::max<int64_t>(grain, 1);
   int64_t most = extent / grain + (extent % grain != 0);
-  int64_t threads =
-      std::min({most, static_cast<int64_t>(getThreadCount()), kMostThreads});
+  int64_t threads = std::min(most, static_cast<int64_t>(getThreadCount()));
   if (threads <= 1)
     return body(data, 0, 0, extent);
   // Only the counters of the threads are initialized.

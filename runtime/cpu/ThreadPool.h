@@ -10,6 +10,8 @@
 #define INGOT_RUNTIME_CPU_THREADPOOL_H
 
 #include <cstdint>
+#include <optional>
+#include <string>
 
 namespace ingot::runtime {
 
@@ -17,6 +19,10 @@ namespace ingot::runtime {
 /// of cores in the affinity mask, but no more than OpenMP's other settings and
 /// control groups allow.
 int getThreadCount();
+
+/// Returns what users should know of the threads, once: that they asked for
+/// more than there may be, or that the system has fewer.
+std::optional<std::string> takeThreadNote();
 
 /// Sets the number of threads, which is at least one. Not while there is work.
 void setThreadCount(int count);

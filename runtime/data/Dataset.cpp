@@ -31,7 +31,8 @@ static int64_t countBatched(const std::vector<InputSpec> &inputs) {
 }
 
 static bool isNpyFile(const std::string &path) {
-  return !std::filesystem::is_directory(path) && !isPipe(path) &&
+  std::error_code ignored;
+  return !std::filesystem::is_directory(path, ignored) && !isPipe(path) &&
          isNpy(MappedFile(path).getBytes());
 }
 

@@ -12,6 +12,7 @@
 #include "runtime/core/text/BoundedJson.h"
 
 #include <cmath>
+#include <cstdio>
 #include <fcntl.h>
 #include <filesystem>
 #include <fmt/format.h>
@@ -37,20 +38,19 @@ static std::string selectUntil(std::string_view text, int64_t step) {
     text.remove_prefix(end + 1);
     auto json = parseJson(line);
     bool isOurs = json.is_object() && json.contains("step") &&
-                  json["step"].is_number_integer();
+                  json["step"].is_number_unsigned() &&
+                  json["step"].get<uint64_t>() <= uint64_t(INT64_MAX);
     if (isOurs && json["step"].get<int64_t>() <= step)
       kept += line;
   }
   return kept;
 }
 
-/// The file of the lines before those of a log that has become too large.
-static std::string getOldPath(const std::string &path) { return path + ".1"; }
-
 /// Removes the lines of later steps from a file, whose old lines stay in it at
 /// every moment: its end is cut off by what follows, or another one replaces
 /// it. Returns the bytes that stay. Throws failure.
-static int64_t keepLines(const std::string &path, int64_t until, bool cutsEnd) {
+static int64_t keepLines(const std::string &path, int64_t until, bool cutsEnd,
+                         Links links) {
   std::string kept;
   bool isStart;
   {
@@ -60,7 +60,7 @@ static int64_t keepLines(const std::string &path, int64_t until, bool cutsEnd) {
               (cutsEnd || old.getBytes().size() == kept.size());
   }
   if (!isStart) {
-    AtomicFile file(path);
+    AtomicFile file(path, links);
     file.write(kept);
     file.commit();
   }
@@ -72,38 +72,44 @@ MetricsLog::MetricsLog(const std::string &path,
     : path(path), mostBytes(mostBytes) {
   if (path.empty())
     return;
-  std::string before = getOldPath(path);
-  if (mostBytes != 0 && std::filesystem::is_regular_file(before)) {
-    if (keepUntil)
-      (void)keepLines(before, *keepUntil, /*cutsEnd=*/false);
-    else
-      (void)unlink(before.c_str());
-  }
   if (auto obstacle = describeObstacle(path))
     throw failure(path, "cannot write the log: it is " + *obstacle,
                   "give the path of a file");
-  if (!keepUntil || !std::filesystem::exists(path)) {
-    records = RecordFile(path, "the log", O_CREAT | O_TRUNC);
-    return;
+  // From here on no other trainer writes it.
+  records = RecordFile(path, "the log", O_CREAT);
+  std::string before = getOldPath(path);
+  std::error_code ignored;
+  if (mostBytes != 0 && std::filesystem::is_regular_file(before, ignored)) {
+    if (keepUntil)
+      (void)keepLines(before, *keepUntil, /*cutsEnd=*/false, Links::Replace);
+    else
+      (void)unlink(before.c_str());
   }
-  records = RecordFile(path, "the log", 0,
-                       keepLines(path, *keepUntil, /*cutsEnd=*/true));
+  int64_t kept = 0;
+  if (keepUntil)
+    kept = keepLines(path, *keepUntil, /*cutsEnd=*/true, Links::Follow);
+  if (!records.isCurrent())
+    records = RecordFile(path, "the log", O_CREAT);
+  records.truncate(kept);
+  if (std::optional<Error> problem = records.getProblem())
+    throw *problem;
 }
 
 void MetricsLog::append(const std::string &line) {
   records.append(line);
   if (mostBytes == 0 || records.getSize() < mostBytes)
     return;
+  if (rename(path.c_str(), getOldPath(path).c_str()) != 0) {
+    records.setProblem(failure(path, "cannot be renamed: " + describeErrno(),
+                               "check the folder and its permissions"));
+    return;
+  }
   try {
-    std::filesystem::rename(path, getOldPath(path));
     // Without a new file the lines go on in the one that was renamed.
-    records = RecordFile(path, "the log", O_CREAT | O_TRUNC);
+    records = RecordFile(path, "the log", O_CREAT);
+    records.truncate(0);
   } catch (const Error &error) {
     records.setProblem(error);
-  } catch (const std::filesystem::filesystem_error &error) {
-    records.setProblem(failure(path,
-                               "cannot be renamed: " + error.code().message(),
-                               "check the folder and its permissions"));
   }
 }
 
@@ -180,8 +186,9 @@ void MetricsLog::cutAfter(int64_t step) {
     return;
   std::string kept, before = getOldPath(path);
   try {
-    if (mostBytes != 0 && std::filesystem::is_regular_file(before))
-      (void)keepLines(before, step, /*cutsEnd=*/false);
+    std::error_code ignored;
+    if (mostBytes != 0 && std::filesystem::is_regular_file(before, ignored))
+      (void)keepLines(before, step, /*cutsEnd=*/false, Links::Replace);
     MappedFile file(path);
     kept = selectUntil(file.getBytes().substr(0, records.getSize()), step);
     // Lines are in the order of their steps.

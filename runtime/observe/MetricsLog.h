@@ -84,6 +84,12 @@ public:
   /// one, and a new one begins. Throws failure.
   MetricsLog(const std::string &path, std::optional<int64_t> keepUntil,
              int64_t mostBytes = 0);
+  /// The file of the lines before those of a log at `path` that has become too
+  /// large.
+  static std::string getOldPath(const std::string &path) { return path + ".1"; }
+  /// Whether a file that begins so is a log.
+  static bool isLog(std::string_view begin) { return begin.starts_with("{\""); }
+
   MetricsLog(const MetricsLog &) = delete;
   MetricsLog &operator=(const MetricsLog &) = delete;
 

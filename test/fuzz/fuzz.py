@@ -32,7 +32,8 @@ import sandbox
 from subjects import Box, Problem
 
 HERE = pathlib.Path(__file__).resolve().parent
-FAMILIES = ["fixed", "operators", "models", "structures", "options", "trainer_options", "files", "modules", "stages"]
+FAMILIES = ["fixed", "operators", "models", "structures", "options", "trainer_options", "files", "records"]
+FAMILIES += ["modules", "stages"]
 # Cases of each family in a run without --count and --minutes.
 SHORT = {
     "operators": 80,
@@ -41,6 +42,7 @@ SHORT = {
     "options": 80,
     "trainer_options": 110,
     "files": 60,
+    "records": 60,
     "modules": 40,
     "stages": 60,
 }

@@ -171,7 +171,7 @@ class Soak:
             again = self.start(self.command(trainer, "--resume", folder, *flags))
         else:
             self.counts["before the first checkpoint"] += 1
-            again = self.start(self.command(trainer, *self.settings(), *flags))
+            again = self.start(self.command(trainer, *self.settings(), *flags, "--overwrite"))
         said = again.communicate(timeout=120)[0]
         harness.check(again.returncode == 0, f"{what}: does not go on: exit {again.returncode}: {said}")
         for step, loss in reached.items():

@@ -44,10 +44,13 @@ int main(int argc, char **argv) {
   auto [input, output] = registerAndParseCLIOptions(
       argc, argv, "Ingot's pass driver: takes .mlir and .onnx", registry);
   try {
-    // A device is written to, not replaced.
     ingot::runtime::OutputPaths paths;
     paths.addInput("the input", input);
-    if (output != "-" && !ingot::runtime::describeObstacle(output))
+    if (input != "-")
+      ingot::runtime::checkReadable(input);
+    // A device is written to, not replaced.
+    if (output != "-" &&
+        ingot::runtime::describeObstacle(output).value_or("") != "a device")
       paths.addOutput("-o", output);
     paths.check();
   } catch (const ingot::runtime::Error &error) {

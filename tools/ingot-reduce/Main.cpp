@@ -14,6 +14,7 @@
 #include "mlir/Tools/mlir-reduce/MlirReduceMain.h"
 #include "passes/Registration.h"
 #include "runtime/core/Error.h"
+#include "runtime/core/File.h"
 #include "runtime/core/files/OutputPaths.h"
 #include "tools/support/MlirInput.h"
 #include "llvm/ADT/ArrayRef.h"
@@ -30,6 +31,7 @@ static void checkPaths(llvm::ArrayRef<const char *> words) {
   for (size_t i = 1; i < words.size(); ++i) {
     llvm::StringRef word = words[i];
     if (!word.starts_with("-")) {
+      ingot::runtime::checkReadable(word.str());
       paths.addInput("the input", word.str());
       ingot::readMlir(word.str());
       continue;

@@ -105,7 +105,8 @@ static std::vector<RunFiles> findInFolder(const std::string &folder) {
 std::vector<RunFiles> ingot::findRuns(const std::vector<std::string> &words) {
   std::vector<RunFiles> runs;
   for (const std::string &word : words) {
-    if (fs::is_directory(word)) {
+    std::error_code ignored;
+    if (fs::is_directory(word, ignored)) {
       std::vector<RunFiles> found = findInFolder(word);
       if (found.empty())
         throw badInput(word, "has nothing that a report could show",

@@ -125,6 +125,11 @@ bool Screen::show(std::vector<std::string> lines) {
   return write(text + "\033[J");
 }
 
+static bool isFolder(const std::string &path) {
+  std::error_code ignored;
+  return fs::is_directory(path, ignored);
+}
+
 void Runs::addFolder(const std::string &folder) {
   // A folder of runs has folders with a log each.
   constexpr int deepest = 2;
@@ -145,7 +150,7 @@ void Runs::addFolder(const std::string &folder) {
 
 void Runs::update() {
   for (const std::string &word : words)
-    if (fs::is_directory(word))
+    if (isFolder(word))
       addFolder(word);
     else
       logs.try_emplace(word, word);
@@ -161,7 +166,7 @@ std::vector<NamedRun> Runs::list() const {
       continue;
     std::string name = path;
     for (const std::string &word : words)
-      if (words.size() == 1 && fs::is_directory(word))
+      if (words.size() == 1 && isFolder(word))
         name = fs::path(path).lexically_relative(word).string();
     if (name.ends_with(".jsonl"))
       name.resize(name.size() - 6);
@@ -229,10 +234,19 @@ static void run(int argc, char **argv) {
       ->check(positiveInteger());
   if (!parseCommandLine(app, argc, argv))
     return;
-  for (const std::string &word : words)
-    if (!fs::exists(word))
-      throw badInput(word, "does not exist",
+  for (const std::string &word : words) {
+    std::error_code problem;
+    fs::file_status status = fs::status(word, problem);
+    if (!fs::exists(status))
+      throw badInput(word,
+                     fs::status_known(status)
+                         ? "does not exist"
+                         : "cannot be read: " + problem.message(),
                      "name a folder that trainers write logs to, or a log");
+    if (!fs::is_directory(status) && !fs::is_regular_file(status))
+      throw badInput(word, "is neither a folder nor a regular file",
+                     "name a folder that trainers write logs to, or a log");
+  }
   struct sigaction action{};
   action.sa_handler = [](int) { isStopped = 1; };
   for (int signal : {SIGINT, SIGTERM, SIGHUP})

@@ -258,6 +258,7 @@ runtime::DType dtypeOf(Type type) {
 
 void Compiler::writeWeights(const std::string &path) {
   runtime::SafeTensors content;
+  content.metadata["producer"] = "ingotc";
   std::list<std::string> storage;
   bool all = options.weights != "none";
   for (auto state : model.module->getOps<StateOp>()) {
@@ -427,6 +428,13 @@ int Compiler::run(LinkInput &link, size_t index) {
   llvm::FileRemover unfinished;
   std::string written;
   if (isExecutable && hasWeights) {
+    if (storage == WeightStorage::Sidecar) {
+      runtime::OutputPaths implied;
+      implied.addImplied("-o", sidecar, [](std::string_view begin) {
+        return begin.find(R"("producer":"ingotc")") != std::string_view::npos;
+      });
+      implied.check();
+    }
     written = sidecar + ".building-" + std::to_string(getpid());
     unfinished.setFile(written);
     writeWeights(written);

@@ -11,6 +11,7 @@
 #include "runtime/core/Error.h"
 #include "runtime/core/commandline/ConfigFile.h"
 #include "runtime/core/commandline/HelpFormatter.h"
+#include "runtime/core/commandline/OptionChecks.h"
 #include "runtime/core/commandline/Suggestions.h"
 
 #include <CLI/CLI.hpp>
@@ -107,6 +108,7 @@ parseCommandLine(CLI::App &app, int argc, const char *const *argv,
   app.formatter(std::make_shared<runtime::HelpFormatter>(std::move(variables)));
   for (CLI::App *command : app.get_subcommands({}))
     command->formatter(std::make_shared<runtime::HelpFormatter>());
+  runtime::refuseEmptyWords(argc, argv);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success &success) {

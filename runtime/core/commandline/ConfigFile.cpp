@@ -64,7 +64,7 @@ ConfigReader::from_config(std::istream &input) const {
             std::string::npos)
       throw wrongLine(number, "not 'name = value'");
     std::string value = CLI::detail::trim_copy(content.substr(equal + 1));
-    if (value.empty())
+    if (value.empty() || value == "\"\"" || value == "''")
       throw wrongLine(number, "'" + name + "' has no value");
     if (!names.insert(name).second)
       throw wrongLine(number, "'" + name + "' is there twice");

@@ -8,6 +8,8 @@
 #ifndef INGOT_RUNTIME_CORE_COMMANDLINE_OPTIONCHECKS_H
 #define INGOT_RUNTIME_CORE_COMMANDLINE_OPTIONCHECKS_H
 
+#include "runtime/core/Error.h"
+
 #include <CLI/CLI.hpp>
 #include <charconv>
 #include <cmath>
@@ -86,6 +88,21 @@ inline CLI::Validator isConfigurationFile() {
         return {};
       },
       "");
+}
+
+/// Throws usageError for `--option=` without a value, which mostly comes from
+/// an unset variable of the shell: of a flag with a default, it would be that.
+inline void refuseEmptyWords(int argc, const char *const *argv) {
+  for (int i = 1; i < argc; ++i) {
+    std::string_view word = argv[i];
+    if (word == "--")
+      return;
+    if (word.starts_with("--") && word.find('=') == word.size() - 1)
+      throw usageError(std::string(word.substr(0, word.size() - 1)),
+                       "the value is empty",
+                       "give a value, or leave the option out; a variable of "
+                       "the shell may be unset");
+  }
 }
 
 } // namespace ingot::runtime

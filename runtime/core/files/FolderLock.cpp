@@ -53,6 +53,11 @@ FolderLock::FolderLock(const std::string &folder) : path(folder + "/" + kName) {
       break;
     close(descriptor);
   }
+  struct stat status;
+  isForeign = readHolder(descriptor).empty() &&
+              (fstat(descriptor, &status) != 0 || status.st_size != 0);
+  if (isForeign)
+    return;
   // The number is for messages only, also on a disk that is full.
   std::string number = std::to_string(getpid()) + "\n";
   if (ftruncate(descriptor, 0) == 0)
@@ -62,6 +67,7 @@ FolderLock::FolderLock(const std::string &folder) : path(folder + "/" + kName) {
 FolderLock::~FolderLock() {
   if (descriptor < 0)
     return;
-  unlink(path.c_str());
+  if (!isForeign)
+    unlink(path.c_str());
   close(descriptor);
 }

@@ -28,6 +28,8 @@ public:
 
 private:
   std::string path;
+  /// Whether the file was there for something else, and stays as it is.
+  bool isForeign = false;
   int descriptor = -1;
 };
 

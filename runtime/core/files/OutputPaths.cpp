@@ -11,6 +11,7 @@
 #include "runtime/core/File.h"
 
 #include <algorithm>
+#include <fcntl.h>
 #include <filesystem>
 #include <optional>
 #include <sys/stat.h>
@@ -36,9 +37,15 @@ struct Target {
 
 } // namespace
 
-static std::optional<Target> findTarget(const std::string &given) {
-  fs::path path = followLinks(given), missing;
+/// `isReplaced` if the path is a link that is replaced.
+static std::optional<Target> findTarget(const std::string &given,
+                                        bool isReplaced = false) {
+  fs::path path = isReplaced ? fs::path(given) : followLinks(given), missing;
   struct stat status;
+  if (isReplaced) {
+    missing = path.filename();
+    path = followLinks(path.parent_path());
+  }
   while (stat(path.empty() ? "." : path.c_str(), &status) != 0) {
     if (!path.has_relative_path())
       return std::nullopt;
@@ -85,27 +92,82 @@ void OutputPaths::addOutput(std::string option, std::string path, Kind kind,
       {std::move(option), std::move(path), true, kind, std::move(owned)});
 }
 
-void OutputPaths::check() const {
-  for (const Entry &entry : entries) {
-    if (entry.path.empty())
-      throw usageError(entry.option, "the path is empty",
-                       "give a path, or leave the option out; a variable of "
-                       "the shell may be unset");
-    if (!entry.isOutput)
-      continue;
-    struct stat status;
-    bool exists = stat(entry.path.c_str(), &status) == 0;
-    if (entry.kind != Kind::Folder) {
-      if (auto obstacle = describeObstacle(entry.path))
-        throw usageError(entry.option,
-                         "'" + entry.path + "' is " + *obstacle +
-                             ", not a regular file",
-                         "give the path of a file");
-    } else if (exists && !S_ISDIR(status.st_mode)) {
-      throw usageError(entry.option, "'" + entry.path + "' is not a directory",
+void OutputPaths::addImplied(std::string option, std::string path,
+                             std::function<bool(std::string_view)> isOwn) {
+  entries.push_back({std::move(option),
+                     std::move(path),
+                     true,
+                     Kind::File,
+                     {},
+                     std::move(isOwn),
+                     /*isImplied=*/true});
+}
+
+void OutputPaths::addKept(std::string option, std::string path,
+                          std::function<bool(std::string_view)> isOwn) {
+  entries.push_back({std::move(option),
+                     std::move(path),
+                     true,
+                     Kind::Cache,
+                     {},
+                     std::move(isOwn)});
+}
+
+bool OutputPaths::Entry::isReplacedLink() const {
+  std::error_code ignored;
+  return isImplied && fs::is_symlink(path, ignored);
+}
+
+void OutputPaths::Entry::checkKind() const {
+  if (path.empty())
+    throw usageError(option, "the path is empty",
+                     "give a path, or leave the option out; a variable of the "
+                     "shell may be unset");
+  if (!isOutput || isReplacedLink())
+    return;
+  struct stat status;
+  bool exists = stat(path.c_str(), &status) == 0;
+  if (kind == Kind::Folder) {
+    if (exists && !S_ISDIR(status.st_mode))
+      throw usageError(option, "'" + path + "' is not a directory",
                        "give the path of a folder");
-    }
+    return;
   }
+  if (auto obstacle = describeObstacle(path))
+    throw usageError(option,
+                     "'" + path + "' is " + *obstacle + ", not a regular file",
+                     "give the path of a file");
+}
+
+/// Returns the first bytes of a file, as many as tell who wrote it; none if it
+/// cannot be read.
+static std::string readBegin(const std::string &path) {
+  std::string bytes(4096, '\0');
+  int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (descriptor < 0)
+    return "";
+  ssize_t size = read(descriptor, bytes.data(), bytes.size());
+  close(descriptor);
+  bytes.resize(static_cast<size_t>(std::max<ssize_t>(size, 0)));
+  return bytes;
+}
+
+void OutputPaths::Entry::checkOwner() const {
+  struct stat status;
+  if (!isOwn || isReplacedLink() || stat(path.c_str(), &status) != 0 ||
+      status.st_size == 0 || isOwn(readBegin(path)))
+    return;
+  throw usageError(option,
+                   "'" + path +
+                       "' would be replaced, and holds something else than "
+                       "what is written there",
+                   isImplied ? "choose another name, or move that file away"
+                             : "give the path of a new file");
+}
+
+void OutputPaths::check() const {
+  for (const Entry &entry : entries)
+    entry.checkKind();
   // An input may be given twice.
   std::vector<std::pair<std::optional<Target>, const Entry *>> seen;
   for (const Entry &entry : entries)
@@ -114,7 +176,8 @@ void OutputPaths::check() const {
   for (const Entry &entry : entries) {
     if (!entry.isOutput)
       continue;
-    std::optional<Target> target = findTarget(entry.path);
+    std::optional<Target> target =
+        findTarget(entry.path, entry.isReplacedLink());
     for (const auto &[other, owner] : seen) {
       // Checkpoints go on in the folder that they are resumed from.
       bool isSame = target && target == other && entry.kind != Kind::Folder;
@@ -135,6 +198,7 @@ void OutputPaths::check() const {
                          "'" + entry.path + "' is a name that " +
                              folder.option + " uses in its folder",
                          "choose another name or another folder");
+    entry.checkOwner();
     seen.push_back({target, &entry});
   }
 }
@@ -145,14 +209,15 @@ void OutputPaths::prepare() const {
       continue;
     if (entry.kind == Kind::File) {
       if (fs::path folder = fs::path(followLinks(entry.path)).parent_path();
-          !folder.empty())
+          !folder.empty() && !entry.isReplacedLink())
         makeFolder(folder.string());
-      AtomicFile probe(entry.path);
+      AtomicFile probe(entry.path,
+                       entry.isImplied ? Links::Replace : Links::Follow);
       continue;
     }
     makeFolder(entry.path);
     try {
-      AtomicFile probe(entry.path + "/.probe");
+      AtomicFile probe(entry.path + "/.probe", Links::Replace);
     } catch (const Error &error) {
       throw failure(entry.path, error.getWhat(), error.getHint());
     }

@@ -10,7 +10,9 @@
 #ifndef INGOT_RUNTIME_CORE_FILES_OUTPUTPATHS_H
 #define INGOT_RUNTIME_CORE_FILES_OUTPUTPATHS_H
 
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace ingot::runtime {
@@ -35,9 +37,20 @@ public:
   void addOutput(std::string option, std::string path, Kind kind = Kind::File,
                  std::vector<std::string> owned = {});
 
+  /// Adds a file that the program writes under a name that nobody gave, because
+  /// of `option`. A link of that name is replaced. A file is only if `isOwn`
+  /// returns true for how it begins: it is one that the program wrote.
+  void addImplied(std::string option, std::string path,
+                  std::function<bool(std::string_view)> isOwn);
+
+  /// Adds a file that the program reads and writes again, as far as `isOwn`
+  /// tells that it is one that the program wrote.
+  void addKept(std::string option, std::string path,
+               std::function<bool(std::string_view)> isOwn);
+
   /// Throws usageError on the first option whose path is empty, or whose output
-  /// is an input, another output, or exists and is not of its kind. Opens
-  /// nothing and changes nothing.
+  /// is an input, another output, a file of somebody else, or exists and is not
+  /// of its kind. Changes nothing.
   void check() const;
 
   /// Makes the folders and shows that every output can be created, without
@@ -50,6 +63,14 @@ private:
     bool isOutput;
     Kind kind;
     std::vector<std::string> owned;
+    /// Tells own files by how they begin; empty if any file is replaced.
+    std::function<bool(std::string_view)> isOwn = {};
+    /// Whether the program made up the name.
+    bool isImplied = false;
+
+    bool isReplacedLink() const;
+    void checkKind() const;
+    void checkOwner() const;
   };
   std::vector<Entry> entries;
 };

@@ -6,6 +6,8 @@
 
 #include <cerrno>
 #include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
 
@@ -17,18 +19,32 @@ Error RecordFile::describeProblem() const {
                  "check the path, its permissions and the free space");
 }
 
-RecordFile::RecordFile(std::string name, const char *what, int flags,
-                       int64_t size)
-    : path(std::move(name)), what(what), size(size) {
-  descriptor =
-      ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK | flags, 0666);
-  if (descriptor < 0)
-    throw describeProblem();
-  if ((flags & O_TRUNC) == 0 && ftruncate(descriptor, size) != 0) {
-    Error error = describeProblem();
-    close(std::exchange(descriptor, -1));
-    throw error;
-  }
+RecordFile::RecordFile(std::string name, const char *what, int flags)
+    : path(std::move(name)), what(what) {
+  do {
+    if (descriptor >= 0)
+      close(descriptor);
+    descriptor =
+        ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK | flags, 0666);
+    if (descriptor < 0)
+      throw describeProblem();
+    if (flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+      close(std::exchange(descriptor, -1));
+      throw failure(path,
+                    "another process writes " + std::string(what) + " there",
+                    "give each run a file of its own, or wait until that one "
+                    "has ended");
+    }
+    // Its last holder may have replaced or renamed it before the lock was free.
+  } while (!isCurrent());
+  struct stat status;
+  size = fstat(descriptor, &status) == 0 ? status.st_size : 0;
+}
+
+bool RecordFile::isCurrent() const {
+  struct stat opened, named;
+  return fstat(descriptor, &opened) == 0 && stat(path.c_str(), &named) == 0 &&
+         opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
 }
 
 RecordFile &RecordFile::operator=(RecordFile &&other) noexcept {

@@ -21,14 +21,17 @@ class RecordFile {
 public:
   /// A file that takes nothing.
   RecordFile() = default;
-  /// Opens a file for writing, with the flags of open(2), and keeps its first
-  /// `size` bytes. `what` names it in messages. Throws failure.
-  RecordFile(std::string path, const char *what, int flags, int64_t size = 0);
+  /// Opens a file for writing, with the flags of open(2), to append to what it
+  /// has. `what` names it in messages. Throws failure, also if another process
+  /// holds it open as such a file; file systems without locks do not tell.
+  RecordFile(std::string path, const char *what, int flags);
   RecordFile(RecordFile &&other) noexcept { *this = std::move(other); }
   RecordFile &operator=(RecordFile &&other) noexcept;
   ~RecordFile();
 
   bool isOpen() const { return descriptor >= 0; }
+  /// Whether the path still names this file.
+  bool isCurrent() const;
   /// Appends a record, which the operating system has when the call returns.
   /// Records that it does not take are kept and written before the next one.
   void append(std::string_view record);

@@ -6,11 +6,14 @@
 #include "runtime/core/File.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <fcntl.h>
 #include <filesystem>
 #include <string_view>
 #include <sys/file.h>
+#include <thread>
 #include <unistd.h>
 
 using namespace ingot::runtime;
@@ -28,16 +31,21 @@ static std::string getDefaultPath() {
 }
 
 namespace {
-/// Waits until no other process holds it. Unlike FolderLock, which a run holds
-/// on its folder from the beginning to the end, it is held for one write, of a
-/// file that may be in that folder. Where a file system has no locks, choices
-/// of processes that write at the same time may be lost.
+/// Waits until no other process holds it, for some seconds: one that is stuck
+/// there must not keep others from their work. Unlike FolderLock, which a run
+/// holds on its folder from the beginning to the end, it is held for one write,
+/// of a file that may be in that folder. Where a file system has no locks,
+/// choices of processes that write at the same time may be lost.
 class WaitingLock {
 public:
   explicit WaitingLock(const std::string &folder)
       : descriptor(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
-    if (descriptor >= 0)
-      (void)flock(descriptor, LOCK_EX);
+    constexpr int attempts = 50;
+    for (int i = 0; descriptor >= 0 && i < attempts; ++i) {
+      if (flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+        return;
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
   }
   WaitingLock(const WaitingLock &) = delete;
   WaitingLock &operator=(const WaitingLock &) = delete;
@@ -51,6 +59,10 @@ private:
 };
 } // namespace
 
+bool ingot::runtime::isTunedFile(std::string_view begin) {
+  return begin.starts_with(kHeader);
+}
+
 TunedFile::TunedFile(std::string machine, std::string path)
     : machine(std::move(machine)),
       path(path.empty() ? getDefaultPath() : std::move(path)) {
@@ -60,13 +72,16 @@ TunedFile::TunedFile(std::string machine, std::string path)
 
 /// Adds choices that are not known yet.
 void TunedFile::read() {
-  if (!std::filesystem::is_regular_file(path))
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored))
     return;
   try {
     MappedFile file(path);
     std::string_view text = file.getBytes();
-    if (text.substr(0, kHeader.size()) != kHeader)
+    if (!isTunedFile(text)) {
+      isForeign = !text.empty();
       return;
+    }
     text.remove_prefix(kHeader.size());
     while (!text.empty()) {
       std::string_view line = text.substr(0, text.find('\n'));
@@ -101,6 +116,10 @@ void TunedFile::keep(const std::string &key, const std::string &choice) {
   // Other ranks and trainers write the file as well, and may have chosen anew.
   WaitingLock lock(folder.empty() ? "." : folder);
   read();
+  if (isForeign) {
+    problem = path + " holds something else";
+    return;
+  }
   try {
     AtomicFile file(path);
     file.write(kHeader);

@@ -12,9 +12,13 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace ingot::runtime {
+
+/// Whether a file that begins so has kept choices.
+bool isTunedFile(std::string_view begin);
 
 class TunedFile {
 public:
@@ -36,6 +40,8 @@ private:
   void read();
 
   std::string machine, path, problem;
+  /// Whether the file holds something else, which stays there.
+  bool isForeign = false;
   /// The lines of the file: a machine with a key, and the choice. And those
   /// that were kept here.
   std::map<std::string, std::string> choices, kept;

@@ -121,7 +121,8 @@ static bool readAll(int descriptor, void *to, size_t size) {
 
 bool PictureCache::find(const Key &key, Picture &picture) const {
   std::string path = getPath(key);
-  int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+  int descriptor =
+      open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (descriptor < 0)
     return false;
   Header header;

@@ -21,6 +21,10 @@ namespace fs = std::filesystem;
 static constexpr int kMostLists = 8;
 /// More ranges in one word are somebody's joke.
 static constexpr int64_t kMostRanges = 8;
+/// Every star of a pattern may take the time of all others.
+static constexpr int kMostStars = 16;
+/// The digits of a number of 64 bits.
+static constexpr size_t kMostDigits = 19;
 /// More files are a mistake in a pattern.
 static constexpr int64_t kMostFiles = 1000000;
 
@@ -95,10 +99,13 @@ private:
           ranges < kMostRanges && addRange(word, open, file, lists, ranges))
         return;
       if (word.find_first_of("*?[") != std::string::npos) {
+        if (std::count(word.begin(), word.end(), '*') > kMostStars)
+          throw badInput(option, "'" + word + "' has too many stars",
+                         "use a shorter pattern, or a list of files");
         addMatches(word, file, lists);
         return;
       }
-    } else if (fs::is_directory(word)) {
+    } else if (std::error_code ignored; fs::is_directory(word, ignored)) {
       addFolder(word, file);
       return;
     }
@@ -143,10 +150,10 @@ private:
     std::string high = word.substr(dots + 2, close - dots - 2);
     int64_t first = 0, last = 0;
     if (!parse(low, first) || !parse(high, last) || last < first ||
-        last - first > kMostFiles)
+        last - first > kMostFiles || low.size() > kMostDigits)
       return false;
-    for (int64_t i = first; i <= last; ++i) {
-      std::string number = std::to_string(i);
+    for (int64_t i = 0; i <= last - first; ++i) {
+      std::string number = std::to_string(first + i);
       if (number.size() < low.size())
         number.insert(0, low.size() - number.size(), '0');
       add(word.substr(0, open) + number + word.substr(close + 1), file, lists,

@@ -206,12 +206,7 @@ void ingot::runtime::writeIndex(const TarIndex &index,
   header.members = index.members.size();
   header.nameBytes = index.names.size();
   header.checksum = getChecksum(members, index.names);
-  // Nobody gave this name: a link of it is replaced, not followed.
-  std::string path = getIndexPath(archive);
-  std::error_code ignored;
-  if (std::filesystem::is_symlink(path, ignored))
-    std::filesystem::remove(path, ignored);
-  AtomicFile file(path);
+  AtomicFile file(getIndexPath(archive), Links::Replace);
   file.write(&header, sizeof(header));
   file.write(members);
   file.write(index.names);

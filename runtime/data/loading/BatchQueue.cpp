@@ -2,13 +2,12 @@
 
 #include "runtime/data/loading/BatchQueue.h"
 
+#include "runtime/core/machine/Threads.h"
 #include "runtime/data/pictures/Mixing.h"
 
 #include <algorithm>
 #include <chrono>
-#include <csignal>
 #include <fstream>
-#include <pthread.h>
 #include <utility>
 
 using namespace ingot::runtime;
@@ -77,7 +76,8 @@ BatchQueue::~BatchQueue() {
   }
   hasWork.notify_all();
   for (Worker &worker : workers)
-    worker.thread.join();
+    if (worker.thread.joinable())
+      worker.thread.join();
 }
 
 double ingot::runtime::readThreadMilliseconds() {
@@ -108,24 +108,22 @@ void BatchQueue::setWorkers(int64_t number) {
   for (size_t i = 0; i < static_cast<size_t>(number); ++i) {
     if (i == workers.size())
       workers.emplace_back();
-    else if (workers[i].hasLeft)
-      workers[i].thread.join();
-    else
+    else if (!workers[i].hasLeft)
       continue;
-    startWorker(i);
+    else if (workers[i].thread.joinable())
+      workers[i].thread.join();
+    if (startWorker(i))
+      continue;
+    isShort = true;
+    wanted = static_cast<int64_t>(i);
+    return;
   }
 }
 
-void BatchQueue::startWorker(size_t index) {
-  // Signals are for the thread that runs the steps.
-  sigset_t all, before;
-  sigfillset(&all);
-  // This one comes from reading a file that is truncated (LostFiles.h).
-  sigdelset(&all, SIGBUS);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  workers[index].hasLeft = false;
-  workers[index].thread = std::thread([this, index] { work(index); });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+bool BatchQueue::startWorker(size_t index) {
+  Worker &worker = workers[index];
+  worker.hasLeft = !startThread(worker.thread, [this, index] { work(index); });
+  return !worker.hasLeft;
 }
 
 /// Takes rows of the first batch that has any left. Plans it, if need be.
@@ -180,44 +178,49 @@ void BatchQueue::work(size_t index) {
       hasWork.notify_all();
       return;
     }
-    Slot *slot = nullptr;
-    int64_t first = 0, count = 0;
-    if (!findWork(slot, first, count)) {
+    if (!workOnce(lock, workspace))
       hasWork.wait(lock);
-      continue;
-    }
-    lock.unlock();
-    Clock::time_point begin = Clock::now();
-    double ran = readThreadMilliseconds();
-    std::optional<double> delayed;
-    if (options.countsDelays)
-      delayed = readThreadDelay();
-    std::exception_ptr error;
-    try {
-      const BatchPlan &plan = *slot->plan;
-      fillRows(plan, *plan.inputs, options, first, count,
-               slot->memory.getData(), workspace);
-    } catch (...) {
-      error = std::current_exception();
-    }
-    double spent = getMilliseconds(Clock::now() - begin);
-    ran = readThreadMilliseconds() - ran;
-    if (delayed)
-      delayed = readThreadDelay().value_or(*delayed) - *delayed;
-    lock.lock();
-    slot->decodeMs += spent;
-    slot->processorMs += ran;
-    if (delayed)
-      slot->delayMs = slot->delayMs.value_or(0) + *delayed;
-    if (error && !slot->error)
-      slot->error = error;
-    slot->left -= count;
-    if (slot->left == 0) {
-      hasBatch.notify_all();
-      // Another worker may have given up for want of a plan.
-      hasWork.notify_all();
-    }
   }
+}
+
+bool BatchQueue::workOnce(std::unique_lock<std::mutex> &lock,
+                          Workspace &workspace) {
+  Slot *slot = nullptr;
+  int64_t first = 0, count = 0;
+  if (!findWork(slot, first, count))
+    return false;
+  lock.unlock();
+  Clock::time_point begin = Clock::now();
+  double ran = readThreadMilliseconds();
+  std::optional<double> delayed;
+  if (options.countsDelays)
+    delayed = readThreadDelay();
+  std::exception_ptr error;
+  try {
+    const BatchPlan &plan = *slot->plan;
+    fillRows(plan, *plan.inputs, options, first, count, slot->memory.getData(),
+             workspace);
+  } catch (...) {
+    error = std::current_exception();
+  }
+  double spent = getMilliseconds(Clock::now() - begin);
+  ran = readThreadMilliseconds() - ran;
+  if (delayed)
+    delayed = readThreadDelay().value_or(*delayed) - *delayed;
+  lock.lock();
+  slot->decodeMs += spent;
+  slot->processorMs += ran;
+  if (delayed)
+    slot->delayMs = slot->delayMs.value_or(0) + *delayed;
+  if (error && !slot->error)
+    slot->error = error;
+  slot->left -= count;
+  if (slot->left == 0) {
+    hasBatch.notify_all();
+    // Another worker may have given up for want of a plan.
+    hasWork.notify_all();
+  }
+  return true;
 }
 
 const char *BatchQueue::next() {
@@ -238,6 +241,9 @@ const char *BatchQueue::next() {
   while (times.depth < static_cast<int64_t>(slots.size()) &&
          isReady(batch + times.depth))
     ++times.depth;
+  if (wanted == 0)
+    for (Workspace workspace; !isReady(batch) && workOnce(lock, workspace);)
+      continue;
   hasBatch.wait(
       lock, [&] { return isReady(batch) || (isAtEnd && batch >= planned); });
   if (batch >= planned)

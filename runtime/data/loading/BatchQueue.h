@@ -106,6 +106,9 @@ public:
   /// What the last batch cost.
   const QueueTimes &getTimes() const { return times; }
   int64_t countWorkers() const { return wanted; }
+  /// Whether the system had fewer threads than were wanted. Without any, next()
+  /// makes the batches.
+  bool lacksThreads() const { return isShort; }
   /// Goes on with that many threads, from one on.
   void changeWorkers(int64_t number);
   /// The bytes of memory for batches.
@@ -129,9 +132,11 @@ private:
     bool hasLeft = false;
   };
   void work(size_t index);
+  /// Makes a part of a batch; returns false if there is none to make.
+  bool workOnce(std::unique_lock<std::mutex> &lock, Workspace &workspace);
   /// Starts the workers that are missing; those that are too many leave.
   void setWorkers(int64_t count);
-  void startWorker(size_t index);
+  bool startWorker(size_t index);
   bool findWork(Slot *&slot, int64_t &first, int64_t &count);
   Slot &getSlot(int64_t batch) {
     return slots[static_cast<size_t>(batch) % slots.size()];
@@ -144,7 +149,7 @@ private:
   /// The batches that were planned, that all rows have been given away of, and
   /// that next() returned.
   int64_t planned = 0, given = 0, taken = 0;
-  bool isStopping = false, isAtEnd = false;
+  bool isStopping = false, isAtEnd = false, isShort = false;
   std::mutex mutex;
   std::condition_variable hasWork, hasBatch;
   /// The workers that there should be. Others have left, or will.

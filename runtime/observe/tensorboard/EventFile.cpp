@@ -143,7 +143,9 @@ static std::string makeName(const std::string &folder) {
                        number);
   };
   int number = 0;
-  while (std::filesystem::exists(path(number)))
+  std::error_code ignored;
+  while (std::filesystem::exists(
+      std::filesystem::symlink_status(path(number), ignored)))
     ++number;
   return path(number);
 }

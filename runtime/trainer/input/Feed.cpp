@@ -2,9 +2,12 @@
 
 #include "runtime/trainer/input/Feed.h"
 
+#include "runtime/core/Console.h"
+
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <fmt/format.h>
 #include <numeric>
 #include <thread>
 #include <utility>
@@ -134,6 +137,17 @@ void Feed::setWorkers(int64_t workers) {
     queue->changeWorkers(workers);
   else
     startQueue();
+}
+
+void Feed::printNotes(Console &console) const {
+  if (!queue || !queue->lacksThreads())
+    return;
+  int64_t workers = queue->countWorkers();
+  console.noteOnce(fmt::format(
+      "the system has no more threads for this process: {} (ulimit -u and "
+      "pids.max are the limits)",
+      workers == 0 ? "batches are made between steps"
+                   : fmt::format("batches have {} workers", workers)));
 }
 
 QueueTimes Feed::takeTimes() { return std::exchange(times, {}); }

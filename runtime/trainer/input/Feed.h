@@ -20,6 +20,8 @@
 
 namespace ingot::runtime {
 
+class Console;
+
 /// The data sets of the variants that are used; null where one has none.
 using Datasets = std::vector<std::unique_ptr<Dataset>>;
 
@@ -38,6 +40,9 @@ public:
 
   /// Makes batches from now on in that many threads, from one on.
   void setWorkers(int64_t workers);
+
+  /// Says if the system has fewer threads than were wanted.
+  void printNotes(Console &console) const;
 
   /// What the batches since the last call cost.
   QueueTimes takeTimes();

@@ -13,6 +13,7 @@
 #include "runtime/core/machine/ProcessorUse.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -179,6 +180,25 @@ std::string ingot::runtime::formatTuned(const Tuned &tuned) {
   return text;
 }
 
+/// Whether the word is a setting that listAxes may have chosen.
+static bool isSetting(std::string_view word) {
+  if (word == "OMP_PROC_BIND=close" || word == "OMP_PROC_BIND=spread")
+    return true;
+  struct Numbers {
+    std::string_view name;
+    int64_t least, most;
+  };
+  constexpr Numbers known[] = {{"OMP_NUM_THREADS=", 1, 65536},
+                               {"--workers=", 0, 256},
+                               {"--prefetch=", 2, 1024}};
+  return std::any_of(std::begin(known), std::end(known), [&](const Numbers &n) {
+    int64_t value = 0;
+    return word.starts_with(n.name) &&
+           parseWhole(word.substr(n.name.size()), value) && value >= n.least &&
+           value <= n.most;
+  });
+}
+
 std::optional<Tuned> ingot::runtime::parseTuned(std::string_view text) {
   std::vector<std::string> words;
   while (!text.empty()) {
@@ -188,17 +208,17 @@ std::optional<Tuned> ingot::runtime::parseTuned(std::string_view text) {
   }
   Tuned tuned;
   int same = 0;
-  if (words.size() < 3 || !parseWhole(words[0], tuned.beforeMs) ||
-      !parseWhole(words[1], tuned.afterMs) || !parseWhole(words[2], same))
+  auto isTime = [](const std::string &word, double &milliseconds) {
+    return parseWhole(word, milliseconds) && std::isfinite(milliseconds) &&
+           milliseconds >= 0;
+  };
+  if (words.size() < 3 || !isTime(words[0], tuned.beforeMs) ||
+      !isTime(words[1], tuned.afterMs) || !parseWhole(words[2], same))
     return std::nullopt;
   tuned.isSame = same != 0;
-  constexpr std::string_view known[] = {
-      "OMP_NUM_THREADS=", "OMP_PROC_BIND=", "--workers=", "--prefetch="};
   for (size_t i = 3; i < words.size(); ++i) {
     // Damage must not set anything else.
-    if (std::none_of(std::begin(known), std::end(known), [&](auto name) {
-          return words[i].starts_with(name) && words[i].size() > name.size();
-        }))
+    if (!isSetting(words[i]))
       return std::nullopt;
     tuned.settings.push_back(words[i]);
   }

@@ -45,8 +45,7 @@ Trainer::Trainer(Session &session, const Options &options, Console &console,
       console(console), ranks(ranks), seed(options.seed.value_or(0)),
       shuffle(!options.noShuffle), outcome(console) {
   collectPaths(options, ranks.getSize()).prepare();
-  if (!options.save.empty())
-    saver.emplace(session, ranks, outcome, console, options.save, options.keep);
+  openSaver();
   if (!options.exportPath.empty())
     checkExportable(session, options.exportPath);
   std::optional<int64_t> resumedStep;
@@ -368,6 +367,7 @@ void Trainer::trainStep() {
   session.getContext().observer = nullptr;
   session.printNotes(console);
   data[group]->printNotes(console);
+  feed->printNotes(console);
   if (memoryCheck && memoryCheck->getProblem())
     throw failure("--check-memory", *memoryCheck->getProblem(),
                   "this is a defect of the compiler or of that kernel: report "
@@ -508,6 +508,8 @@ void Trainer::run() {
   for (size_t variant : variants)
     costs.push_back(getStepCost(manifest, variant, ranks.getSize()));
   startFeed();
+  if (saver && options.overwrite && ranks.getRank() == 0)
+    removeCheckpoints(options.save);
   if (saver && (options.saveEvery || best))
     saver->prepare(average ? &*average : nullptr);
   const int64_t firstStep = step;

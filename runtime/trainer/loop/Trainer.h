@@ -10,6 +10,7 @@
 
 #include "runtime/checkpoint/Checkpoint.h"
 #include "runtime/comm/Communicator.h"
+#include "runtime/core/files/ScratchFolder.h"
 #include "runtime/data/VariantData.h"
 #include "runtime/observe/MemoryCheck.h"
 #include "runtime/observe/MetricsLog.h"
@@ -101,6 +102,8 @@ private:
   void openLog(std::optional<int64_t> resumedStep);
   /// Warns if the log begins to have gaps.
   void checkLog();
+  /// Prepares to save, without a change to what is in the folder.
+  void openSaver();
   /// Saves the step while training goes on. All ranks call it.
   void save(bool isBest);
   /// Saves the step unless it is saved, and waits for it.
@@ -188,6 +191,8 @@ private:
   /// The settings of the run that is resumed.
   std::optional<RunSettings> resumedSettings;
   Outcome outcome;
+  /// Where a run that is only measured saves.
+  std::optional<ScratchFolder> scratch;
   std::optional<Saver> saver;
   std::optional<WeightAverage> average;
   std::optional<BestEvaluation> best;

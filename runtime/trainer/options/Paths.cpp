@@ -3,7 +3,10 @@
 #include "runtime/trainer/options/Paths.h"
 
 #include "runtime/core/File.h"
+#include "runtime/core/files/TunedFile.h"
 #include "runtime/data/files/Sources.h"
+#include "runtime/observe/MetricsLog.h"
+#include "runtime/trainer/run/RunHeader.h"
 
 #include <filesystem>
 
@@ -43,12 +46,16 @@ OutputPaths ingot::runtime::collectPaths(const Options &options,
   if (options.isGiven("--cache"))
     paths.addOutput("--cache", options.cache, OutputPaths::Kind::Folder);
   addFile("--log", options.log);
-  addFile("--log", options.getConfigurationPath());
+  if (options.isGiven("--log"))
+    paths.addImplied("--log", options.getConfigurationPath(), isConfiguration);
+  if (options.isGiven("--log") && options.logMostMb != 0)
+    paths.addImplied("--log-max-mb", MetricsLog::getOldPath(options.log),
+                     MetricsLog::isLog);
   addFile("--export", options.exportPath);
   addFile("--predict", options.predict);
   addFile("--profile", options.profile);
   if (options.isGiven("--tune") && options.tune != "cache")
-    paths.addOutput("--tune", options.tune, OutputPaths::Kind::Cache);
+    paths.addKept("--tune", options.tune, isTunedFile);
   for (int64_t rank = 0; rank < ranks; ++rank)
     addFile("--comm-record",
             options.commRecord.empty() ? "" : options.getRecordPath(rank));

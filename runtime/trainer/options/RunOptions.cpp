@@ -7,6 +7,7 @@
 #include "runtime/trainer/options/Hyperparameters.h"
 
 #include <algorithm>
+#include <array>
 #include <fmt/format.h>
 #include <limits>
 #include <stdexcept>
@@ -366,4 +367,26 @@ void ingot::runtime::finishRunOptions(Options &options,
   if (options.evalData.empty() && options.exportWeights == "best")
     throw usageError("--export-weights", "needs --eval-data",
                      "give --eval-data FILE.npz");
+}
+
+void ingot::runtime::limitToDiagnosis(Options &options) {
+  constexpr std::array known = {"report", "apply", "json"};
+  if (std::find(known.begin(), known.end(), options.diagnose) == known.end())
+    throw usageError("--diagnose", "'" + options.diagnose + "' is not known",
+                     "use --diagnose, --diagnose=apply or --diagnose=json");
+  if (options.data.empty())
+    throw usageError("--diagnose", "needs --data",
+                     "give the data of the run to diagnose");
+  options.writeNothing(/*hasShards=*/true);
+  options.evalData.clear();
+  options.evalEvery.reset();
+  options.earlyStop.reset();
+  options.best.clear();
+  options.histogramEvery.reset();
+  for (const char *option : {"--eval-data", "--eval-every", "--best"})
+    options.given.erase(option);
+  // They go to a folder of this process (Trainer), which is not the user's.
+  options.given.erase("--save");
+  if (options.nan == NanPolicy::Rollback)
+    options.nan = NanPolicy::Stop;
 }

@@ -43,6 +43,10 @@ bool haveVectorsNoDecay(const std::map<std::string, double> &hyperparameters);
 std::vector<std::string>
 formatGroups(const std::map<std::string, double> &hyperparameters);
 
+/// Leaves of a run with --diagnose what is measured: no output but checkpoints,
+/// which go to a folder of their own. Throws usageError.
+void limitToDiagnosis(Options &options);
+
 } // namespace ingot::runtime
 
 #endif // INGOT_RUNTIME_TRAINER_OPTIONS_RUNOPTIONS_H

@@ -18,7 +18,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <memory>
 
@@ -189,6 +188,12 @@ void OptionTable::addSaving(Options &options) {
       ->type_name("N")
       ->check(atLeast(1))
       ->needs(save)
+      ->group(group);
+  app.add_flag("--overwrite", options.overwrite,
+               "Remove the checkpoints of an earlier run from the folder of "
+               "--save when this one begins")
+      ->needs(save)
+      ->disable_flag_override()
       ->group(group);
   app.add_option("--keep", options.keep, "Keep the newest N checkpoints")
       ->type_name("N")
@@ -423,28 +428,6 @@ static void checkTogether(const Options &options) {
                      "give --eval-data FILE.npz");
 }
 
-/// Leaves of a run what is measured: no output but checkpoints, which go to a
-/// folder of their own.
-static void limitToDiagnosis(Options &options) {
-  constexpr std::array known = {"report", "apply", "json"};
-  if (std::find(known.begin(), known.end(), options.diagnose) == known.end())
-    throw usageError("--diagnose", "'" + options.diagnose + "' is not known",
-                     "use --diagnose, --diagnose=apply or --diagnose=json");
-  if (options.data.empty())
-    throw usageError("--diagnose", "needs --data",
-                     "give the data of the run to diagnose");
-  options.writeNothing(/*hasShards=*/true);
-  options.evalData.clear();
-  options.evalEvery.reset();
-  options.earlyStop.reset();
-  options.best.clear();
-  options.histogramEvery.reset();
-  for (const char *option : {"--eval-data", "--eval-every", "--best"})
-    options.given.erase(option);
-  if (!options.save.empty())
-    options.save = options.checkpoints = options.save + ".diagnose";
-}
-
 /// Leaves of a run its evaluation: what is made of steps is not opened.
 static void limitToEvaluation(Options &options) {
   options.steps = 0;
@@ -525,6 +508,7 @@ ParsedOptions ingot::runtime::parseOptions(int argc, const char *const *argv,
   Options options;
   OptionTable table(options, manifest);
   table.app.allow_extras();
+  refuseEmptyWords(argc, argv);
   try {
     table.app.parse(argc, argv);
   } catch (const CLI::CallForHelp &) {

@@ -71,6 +71,8 @@ struct Options {
   /// Whether the run evaluates and does nothing else.
   bool evaluate = false;
   NanPolicy nan = NanPolicy::Stop;
+  /// Whether the checkpoints in the folder of --save make way for this run's.
+  bool overwrite = false;
   /// The checkpoints that are kept besides the best.
   int64_t keep = 2;
   /// The metric of the checkpoint that is kept apart; empty without one.

@@ -29,6 +29,15 @@ std::string ingot::runtime::describeRun(const Manifest &manifest,
                   ranks, ranks == 1 ? "rank" : "ranks", what));
 }
 
+/// How the second line begins.
+static constexpr std::string_view kStarted = "# started ";
+
+bool ingot::runtime::isConfiguration(std::string_view begin) {
+  size_t end = begin.find('\n');
+  return begin.starts_with("# ") && end != std::string_view::npos &&
+         begin.substr(end + 1).starts_with(kStarted);
+}
+
 void ingot::runtime::writeConfiguration(const std::string &path,
                                         const std::string &header,
                                         const Options &options) {
@@ -37,8 +46,8 @@ void ingot::runtime::writeConfiguration(const std::string &path,
   std::tm parts{};
   if (gmtime_r(&now, &parts))
     (void)std::strftime(time, sizeof(time), "%Y-%m-%dT%H:%M:%SZ", &parts);
-  AtomicFile file(path);
-  file.write(fmt::format("# {}\n# started {}\n", header, time));
+  AtomicFile file(path, Links::Replace);
+  file.write(fmt::format("# {}\n{}{}\n", header, kStarted, time));
   file.write(formatConfiguration(options.configuration));
   file.commit();
 }

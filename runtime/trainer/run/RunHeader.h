@@ -13,6 +13,7 @@
 #include "runtime/trainer/options/TrainerOptions.h"
 
 #include <string>
+#include <string_view>
 
 namespace ingot::runtime {
 
@@ -28,6 +29,9 @@ StepCost getStepCost(const Manifest &manifest, size_t variant, int64_t ranks);
 /// describeRun and the time as comments. Throws failure.
 void writeConfiguration(const std::string &path, const std::string &header,
                         const Options &options);
+
+/// Whether a file that begins so was written by writeConfiguration.
+bool isConfiguration(std::string_view begin);
 
 } // namespace ingot::runtime
 

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/checkpoint/CheckpointInfo.h"
+#include "runtime/checkpoint/Checkpoint.h"
 #include "runtime/core/Console.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/files/Crc32.h"
@@ -22,6 +22,46 @@
 #include <fmt/format.h>
 
 using namespace ingot::runtime;
+
+void Trainer::openSaver() {
+  bool writes = ranks.getRank() == 0;
+  // All ranks take part in checkpoints that rank 0 saves: they have parts of
+  // their own, or look at their weights before.
+  std::string &folder = options.checkpoints;
+  if (writes && options.save.empty())
+    folder.clear();
+  auto length = static_cast<int64_t>(folder.size());
+  ranks.broadcast(&length, sizeof(length), 0, "the folder of checkpoints");
+  folder.resize(static_cast<size_t>(length));
+  if (length != 0)
+    ranks.broadcast(folder.data(), length, 0, "the folder of checkpoints");
+  if (folder.empty() || (!writes && !manifest.hasShards()))
+    return;
+  if (writes && !options.diagnose.empty()) {
+    std::filesystem::path beside =
+        std::filesystem::path(options.save).lexically_normal();
+    if (!beside.has_filename())
+      beside = beside.parent_path();
+    scratch.emplace(beside.string() + ".diagnose");
+    options.save = scratch->getPath();
+  }
+  saver.emplace(session, ranks, outcome, console, options.save, options.keep);
+  std::string before = writes ? findNewest(options.save) : "";
+  if (before.empty())
+    return;
+  bool isResumed = isInFolder(options.resume, options.save);
+  if (isResumed && options.overwrite)
+    throw usageError("--overwrite", "would remove what --resume continues from",
+                     "leave it out, or save into another folder");
+  if (!isResumed && !options.overwrite)
+    throw usageError("--save",
+                     "'" + options.save +
+                         "' holds checkpoints of another run, up to " + before +
+                         ", and this one does not resume it",
+                     "go on with --resume " + options.save +
+                         ", save into another folder, or give --overwrite to "
+                         "remove them");
+}
 
 CheckpointInfo Trainer::describeCheckpoint() {
   CheckpointInfo info;
@@ -40,13 +80,26 @@ CheckpointInfo Trainer::describeCheckpoint() {
 }
 
 void Trainer::compareRanks() {
-  std::string run =
-      formatInfo({.info = describeCheckpoint()}) +
-      fmt::format(" {} {} {} {}", options.evalEvery.value_or(0),
-                  options.saveEvery.value_or(0), options.earlyStop.value_or(0),
-                  static_cast<int>(options.nan));
-  ranks.checkEqual(computeCrc32(run), "run",
-                   "give all ranks the same options, and as many samples");
+  // What decides which collectives there are, and when. Only rank 0 heeds other
+  // options, or each rank for itself.
+  int64_t evalSamples = 0;
+  for (const auto &part : evalData)
+    evalSamples += part ? part->getSamples() : 0;
+  std::string hint = "give all ranks the same options, and as many samples";
+  ranks.checkEqual({{"--steps or --epochs", totalSteps},
+                    {"--eval-every", options.evalEvery.value_or(0)},
+                    {"number of samples in --eval-data", evalSamples},
+                    {"--save-every", options.saveEvery.value_or(0)},
+                    {"--best", computeCrc32(options.best)},
+                    {"--early-stop", options.earlyStop.value_or(0)},
+                    {"--nan", static_cast<int64_t>(options.nan)},
+                    {"--histogram-every", options.histogramEvery.value_or(0)},
+                    {"--diagnose", options.diagnose.empty() ? 0 : 1},
+                    {"--tune", options.tune.empty() ? 0 : 1},
+                    {"--tune=measure", options.measureSeconds ? 1 : 0}},
+                   hint);
+  ranks.checkEqual(computeCrc32(formatInfo({.info = describeCheckpoint()})),
+                   "run", hint);
 }
 
 void Trainer::checkWeights() {
@@ -114,9 +167,7 @@ void Trainer::finishDiagnosis() {
   saver->wait();
   saver.reset();
   ranks.agree(0, "the end of a diagnosis");
-  std::error_code error;
-  if (ranks.getRank() == 0)
-    std::filesystem::remove_all(options.save, error);
+  scratch.reset();
 }
 
 void Trainer::saveLast() {

@@ -14,7 +14,8 @@ CompiledWeights::CompiledWeights(const Session &session) {
   const Manifest &manifest = session.getManifest();
   if (manifest.weights == WeightsKind::Sidecar) {
     place = getExecutablePath() + ".safetensors";
-    if (!std::filesystem::exists(place))
+    std::error_code ignored;
+    if (!std::filesystem::exists(place, ignored))
       throw badInput(place, "the trainer's weights are missing",
                      "keep the file next to the trainer");
     sidecar = MappedFile(place);

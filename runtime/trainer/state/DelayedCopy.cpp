@@ -3,9 +3,9 @@
 #include "runtime/trainer/state/DelayedCopy.h"
 
 #include "runtime/core/Device.h"
+#include "runtime/core/machine/Threads.h"
 
 #include <algorithm>
-#include <csignal>
 #include <cstring>
 #include <limits>
 #include <numeric>
@@ -121,17 +121,11 @@ void DelayedCopy::start(const std::vector<CopyRange> &ranges) {
   if (thread.joinable())
     thread.join();
   split(ranges);
-  if (!knowsWrites()) {
+  if (!knowsWrites() || !startThread(thread, [this] { runThread(); })) {
     finish();
     return;
   }
   session.getContext().gate = this;
-  // Signals are for the thread that trains.
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  thread = std::thread([this] { runThread(); });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 void DelayedCopy::copyAndWait(const std::vector<size_t> &wanted) {

@@ -3,9 +3,8 @@
 #include "runtime/trainer/state/Snapshot.h"
 
 #include "runtime/abi/Align.h"
+#include "runtime/core/machine/Threads.h"
 #include "runtime/trainer/state/StateValues.h"
-
-#include <csignal>
 
 using namespace ingot::runtime;
 namespace abi = ingot::abi;
@@ -32,12 +31,8 @@ void Snapshot::prepare(Sets sets, int64_t more) {
   joinToucher();
   block =
       Block(countBytes(sets) + more, "the copy of the state for checkpoints");
-  // Signals are for the thread that trains.
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  toucher = std::thread([this] { block.touch(); });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  // Without a thread, the first copy takes longer.
+  (void)startThread(toucher, [this] { block.touch(); });
 }
 
 void Snapshot::take(Sets sets) {

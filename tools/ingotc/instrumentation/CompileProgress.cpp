@@ -2,6 +2,8 @@
 
 #include "tools/ingotc/instrumentation/CompileProgress.h"
 
+#include "runtime/core/machine/Threads.h"
+
 #include "mlir/Pass/Pass.h"
 
 using namespace mlir;
@@ -13,7 +15,7 @@ static constexpr std::chrono::milliseconds interval(200);
 
 CompileProgress::CompileProgress(bool isQuiet) {
   if (!isQuiet && console.isInteractive())
-    thread = std::thread([this] { redraw(); });
+    (void)runtime::startThread(thread, [this] { redraw(); });
 }
 
 CompileProgress::~CompileProgress() {

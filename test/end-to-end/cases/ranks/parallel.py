@@ -270,11 +270,15 @@ def messages(ingot):
     check(result.status == 1, f"exit {result.status} of two trainers in one run")
     check("another trainer than rank 0's" in result.err, f"two trainers in one run: {result.err!r}")
     # Options that differ would hang, or train models that part.
-    for flags in (["--steps", "2"], ["--steps", "1", "--lr", "0.5"], ["--steps", "1", "--seed", "3"]):
+    one = ["--steps", "1"]
+    for flags in (
+        ["--steps", "2"], [*one, "--lr", "0.5"], [*one, "--seed", "3"], [*one, "--eval-data", g.data],
+        [*one, "--diagnose"], [*one, "--tune=measure:1"],
+    ):  # fmt: skip
         command = [
             *mpirun(1), trainer, "--data", g.data, "--steps", "1",
             ":", "-n", "1", trainer, "--data", g.data, *flags,
         ]  # fmt: skip
         result = ingot.run(command, env=ALONE, timeout=60)
         check(result.status == 1, f"exit {result.status} of ranks with {flags}")
-        check("another run than rank 0's" in result.err, f"ranks with {flags}: {result.err!r}")
+        check("than rank 0's" in result.err, f"ranks with {flags}: {result.err!r}")

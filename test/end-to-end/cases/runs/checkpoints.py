@@ -50,9 +50,9 @@ def killed_while_saving(ingot):
     for kill in range(KILLS):
         log = ingot.path("log.jsonl")
         command = [trainer, "--data", g.data, "--steps", "1000000", "--save", folder, "--save-every", "1"]
-        goes_on = latest.exists() and rng.random() < 0.8
+        goes_on = latest.exists() and rng.random() < 0.9
         resumed += goes_on
-        command += ["--resume", folder] if goes_on else []
+        command += ["--resume", folder] if goes_on else ["--overwrite"]
         process = subprocess.Popen(
             [str(word) for word in [*command, "--log", log]],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,

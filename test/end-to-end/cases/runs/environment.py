@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What surrounds a trainer: limits on threads, and places for them."""
 
-from harness import DIGITS, case, check
+import os
+import shutil
+
+from harness import DIGITS, case, check, read_log
 
 DATA = DIGITS / "train.npz"
 
@@ -31,3 +34,33 @@ def bound(ingot):
         line.split("CPU, ")[1].split(" on ")[0] for text in said for line in text.splitlines() if "CPU, " in line
     ]
     check(len(threads) == 2 and len(set(threads)) == 1, f"bound: {threads[0]}, not bound: {threads[1:]}")
+
+
+@case("more-threads-than-there-may-be")
+def too_many(ingot):
+    """The number is bounded, and a note says so; memory is for those that there are."""
+    env = {"OMP_NUM_THREADS": "100000"}
+    said = ingot.succeed([digits(ingot), "--data", DATA, "--steps", "1"], env=env).err
+    check("CPU, 256 threads" in said and "note: OMP_NUM_THREADS" in said, said)
+
+
+@case("system-without-threads")
+def no_threads(ingot):
+    """Batches, checkpoints and steps are made by the threads that there are."""
+    if os.geteuid() != 0 or not shutil.which("setpriv"):
+        return
+    trainer, folder = digits(ingot), ingot.path("z").parent
+    for at in (ingot.scratch, folder):
+        at.chmod(0o777)
+    nobody = ["setpriv", "--reuid=65533", "--regid=65533", "--clear-groups"]
+    want = [row["loss"] for row in ingot.train(trainer, "--data", DATA, "--steps", "20")[0]]
+    for most in (1, 3):
+        limited = ["bash", "-c", f'ulimit -u {most}; exec "$@"', "bash", *nobody, trainer, "--data", DATA]
+        log = folder / f"log-{most}.jsonl"
+        saved = ["--save", folder / f"save-{most}", "--save-every", "3", "--export", folder / f"out-{most}.onnx"]
+        result = ingot.succeed(
+            [*limited, "--steps", "20", "--workers", "8", "--log", log, *saved], env={"OMP_NUM_THREADS": "4"}
+        )
+        check("no more threads" in result.err and "fewer threads" in result.err, result.err)
+        check([row["loss"] for row in read_log(log)[0]] == want, f"other losses with {most} threads")
+        check((folder / f"save-{most}/step-20").is_dir() and (folder / f"out-{most}.onnx").exists(), "nothing is saved")

@@ -122,6 +122,6 @@ def one_trainer(ingot):
     first.communicate()
     for left in ("latest.tmp-1", "step-3.tmp-1"):
         (folder / left).mkdir()
-    ingot.succeed([*command, "--steps", "3"])
+    ingot.succeed([*command, "--overwrite", "--steps", "3"])
     left = {p.name for p in folder.iterdir() if not p.name.startswith("step-") or ".tmp" in p.name}
     check(left == {"latest"}, f"left behind: {left}")

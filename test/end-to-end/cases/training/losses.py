@@ -89,9 +89,9 @@ def best_metric(ingot):
     """A metric chooses the best checkpoint; one that the loss does not have is refused."""
     g = golden("mlp")
     trainer = compile_with(ingot, g, "--loss", "cross-entropy", "--metrics", "top3,perplexity")
-    folder = ingot.path("save")
     base = ["--data", g.data, "--eval-data", g.data, "--steps", "20", "--eval-every", "5", "--lr", "0.1"]
     for metric, choose in (("top3", max), ("perplexity", min)):
+        folder = ingot.path("save")
         _, evaluations = ingot.train(trainer, *base, "--best", metric, "--save", folder)
         values = [(row[f"eval_{metric}"], row["step"]) for row in evaluations]
         wanted = choose(value for value, _ in values)

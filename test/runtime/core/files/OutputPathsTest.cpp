@@ -62,6 +62,51 @@ TEST_F(OutputPathsTest, LinksStay) {
   EXPECT_EQ(readFile(folder / "later"), "new");
 }
 
+TEST_F(OutputPathsTest, LinksOfMadeUpNamesAreReplaced) {
+  for (const char *target : {"data.npz", "none", "/dev/null", "link"}) {
+    fs::create_symlink(target, folder / "link");
+    AtomicFile file(folder / "link", Links::Replace);
+    file.write("new");
+    file.commit();
+    EXPECT_FALSE(fs::is_symlink(folder / "link")) << target;
+    EXPECT_EQ(readFile(folder / "link"), "new");
+    fs::remove(folder / "link");
+  }
+  EXPECT_EQ(readFile(input), "samples");
+  EXPECT_FALSE(fs::exists(folder / "none"));
+}
+
+TEST_F(OutputPathsTest, FilesOfOthersAreKept) {
+  auto check = [&](bool isImplied) {
+    OutputPaths paths;
+    auto isOwn = [](std::string_view begin) { return begin == "own"; };
+    if (isImplied)
+      paths.addImplied("--log", folder / "log.toml", isOwn);
+    else
+      paths.addKept("--log", folder / "log.toml", isOwn);
+    paths.check();
+  };
+  for (bool isImplied : {false, true}) {
+    check(isImplied);
+    for (const char *content : {"", "own"}) {
+      writeFile(folder / "log.toml", content);
+      check(isImplied);
+    }
+    writeFile(folder / "log.toml", "precious");
+    EXPECT_INGOT_ERROR(ExitCode::Usage, "holds something else",
+                       check(isImplied));
+    fs::remove(folder / "log.toml");
+  }
+  // Two links to one file are two files that are replaced.
+  OutputPaths paths;
+  for (const char *name : {"a", "b"}) {
+    fs::create_symlink("data.npz", folder / name);
+    paths.addImplied("--log", folder / name,
+                     [](std::string_view) { return false; });
+  }
+  paths.check();
+}
+
 TEST_F(OutputPathsTest, NothingIsLeftOfAnUnfinishedFile) {
   std::string here = folder / ".";
   auto countFiles = [&] {

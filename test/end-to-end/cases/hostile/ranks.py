@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ranks that were started with unlike options: each run ends soon, and what rank 0 saves is whole."""
+
+from harness import case, check, golden
+from launch import ALONE, compile_for, mpirun
+
+G = golden("mlp")
+
+
+@case("unlike-ranks")
+def unlike(ingot):
+    trainer = compile_for(ingot, G, "adamw", 2, "--zero", "2")
+    base = [trainer, "--data", G.data, "--steps", "4", "--comm-timeout", "20"]
+    evaluates = ["--eval-data", G.data]
+
+    def run(first, second):
+        words = [*mpirun(1), *base, *first, ":", "-n", 1, *base, *second]
+        return ingot.run(words, env=ALONE, timeout=90)
+
+    save, out = ingot.path("save"), ingot.path("out.onnx")
+    result = run(["--save", save, "--export", out], [])
+    check(result.status == 0 and out.exists(), f"exit {result.status}: {result.err}")
+    check(len(list(save.glob("step-4/shard-*"))) == 2, "the checkpoint lacks a rank's part")
+    result = run(["--save", save, "--resume", save, "--steps", "6"], ["--resume", save, "--steps", "6"])
+    check(result.status == 0 and (save / "step-6").is_dir(), f"exit {result.status}: {result.err}")
+    for flags, word in (
+        (["--save-every", "2", "--save", ingot.path("save")], "--save-every"),
+        (evaluates, "--eval-data"),
+        ([*evaluates, "--best", "eval_loss"], "--eval-data"),
+        (["--diagnose"], "--steps"),
+    ):
+        for first, second in ((flags, []), ([], flags)):
+            if first == [] and "--save" in flags:
+                continue
+            result = run(first, second)
+            check(result.status == 1, f"{first} and {second}: exit {result.status}: {result.err}")
+            check(f"another {word}" in result.err or "in --eval-data" in result.err, f"{first}, {second}: {result.err}")
