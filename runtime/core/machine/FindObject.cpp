@@ -53,8 +53,8 @@ static int look(dl_phdr_info *info, size_t, void *data) {
 }
 
 /// Returns 0 if a loaded file holds the address, which `found` then describes,
-/// but for the linker's own record of it, which unwinders do not read; else -1.
-/// Newer headers of glibc declare the name with a type of theirs.
+/// except for the linker's own record of it, which unwinders do not read; else
+/// -1. Newer headers of glibc declare the name with a type of theirs.
 extern "C" __attribute__((visibility("hidden"))) int
 findObject(void *address, FoundObject *found) __asm__("_dl_find_object");
 
