@@ -102,7 +102,7 @@ static double getNumber(const json &line, const char *name) {
 }
 
 void RunLog::readLine(std::string_view text) {
-  json line = parseJson(text);
+  json line = runtime::parseJson(text);
   if (!line.is_object() || !line.contains("step") ||
       !line["step"].is_number_unsigned() ||
       line["step"].get<uint64_t>() > uint64_t(INT64_MAX))
