@@ -22,7 +22,7 @@
 // UNKNOWN: any other loss goes into the module, as an output that output:NAME names
 // BCE:     unknown loss 'BCELoss': bce-with-logits takes the output before the sigmoid
 // HUBER:   DELTA must be above 0, got 0
-// NLL:     unknown setting 'smoothing', the loss has AXIS and weights
+// NLL:     unknown setting 'smoothing', the loss has AXIS, ignore and weights
 // SETTING: unknown setting '2', the loss has none
 // AXIS:    'x' is not an axis
 // RANGE:   axis 2 of the loss is not an axis of the output tensor<2x3xf32>

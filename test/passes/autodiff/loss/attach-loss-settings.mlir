@@ -14,7 +14,7 @@
 // COUNT:   the loss has 2 weights, and the output tensor<4x3xf32> has 3 classes along axis 1
 // RANGE:   smoothing must be below 1, got 1
 // BOTH:    smoothing and focal exclude each other
-// SETTING: unknown setting 'alpha', the loss has AXIS, smoothing, weights and focal
+// SETTING: unknown setting 'alpha', the loss has AXIS, ignore, smoothing, weights and focal
 // FACTOR:  'x' of the factor of a loss is not a number
 // METRIC:  'f1' is no metric of mse: it has mae, r2
 
