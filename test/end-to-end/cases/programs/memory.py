@@ -197,7 +197,9 @@ def grad_accumulation_resume(ingot):
     check([s["loss"] for s in rest] == [s["loss"] for s in steps[3:]], "other losses after resuming")
     # A run all of whose steps overflow has trained nothing.
     log = ingot.path("overflowing.jsonl")
-    ingot.check_error([trainer, *run, "--steps", "2", "--loss-scale", "1e30", "--log", log], 1, "no step has changed the model")
+    ingot.check_error(
+        [trainer, *run, "--steps", "2", "--loss-scale", "1e30", "--log", log], 1, "no step has changed the model"
+    )
     overflowing = [json.loads(line) for line in log.read_text().splitlines()]
     check(overflowing[0]["skipped"], "a step whose gradients overflow is not skipped")
     ingot.check_error(

@@ -406,7 +406,6 @@ CASES |= {
     "ReduceSum-empty": (18, "a = ReduceSum(e, d)\n y = Add(x, a)", X, {"e": np.zeros((0, 3)), "d": ints(-2)}),
     "RotaryEmbedding": (
         23,
-        # Initializers would be tables that are not trained.
         "m = Neg(c)\n n = Neg(s)\n y = RotaryEmbedding(x, m, n)",
         {"x": (1, 2, 3, 4), "c": (1, 3, 2), "s": (1, 3, 2)},
         {},
