@@ -38,6 +38,23 @@ static std::optional<unsigned> findSampled(Signature forward, int64_t batch) {
   return std::nullopt;
 }
 
+/// Whether a tensor has no elements: what is computed from it is a constant,
+/// which a later pass makes of it, and its strides mean nothing.
+static bool hasEmptyTensor(func::FuncOp function) {
+  auto isEmpty = [](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor && tensor.getNumElements() == 0;
+  };
+  return function
+      .walk([&](Operation *op) {
+        return llvm::any_of(op->getOperandTypes(), isEmpty) ||
+                       llvm::any_of(op->getResultTypes(), isEmpty)
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 namespace {
 struct CheckSamples : ingot::impl::CheckSamplesBase<CheckSamples> {
   void runOnOperation() override {
@@ -45,7 +62,8 @@ struct CheckSamples : ingot::impl::CheckSamplesBase<CheckSamples> {
     markAllAnalysesPreserved();
     func::FuncOp function = findFunction(module, kForwardName);
     auto batch = module->getAttrOfType<IntegerAttr>(kBatchAttr);
-    if (!function || !batch || batch.getInt() < 2 || isLaterVariant(module))
+    if (!function || !batch || batch.getInt() < 2 || isLaterVariant(module) ||
+        hasEmptyTensor(function))
       return;
     Signature forward(function);
     std::optional<unsigned> input = findSampled(forward, batch.getInt());
