@@ -6,6 +6,7 @@
 #include "runtime/core/Console.h"
 #include "runtime/trainer/loop/Outcome.h"
 #include "runtime/trainer/state/State.h"
+#include "runtime/trainer/weights/FiniteWeights.h"
 #include "runtime/trainer/weights/WeightAverage.h"
 
 #include <fmt/format.h>
@@ -169,6 +170,8 @@ void Saver::save(const CheckpointInfo &info, const WeightAverage *average,
     snapshot.take({&content->state});
   writer.start(info.step, [this, content, retention] {
     snapshot.wait();
+    requireFinite(session, content->state,
+                  fmt::format("--save: step {}", content->info.step));
     write(*content, retention);
   });
 }

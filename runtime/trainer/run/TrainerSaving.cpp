@@ -132,7 +132,9 @@ void Trainer::save(bool isBest) {
     return;
   finishSteps();
   progress->pause();
-  checkWeights();
+  // What one rank writes is checked beside the training, as it is written.
+  if (manifest.hasShards() && ranks.getSize() > 1)
+    checkWeights();
   if (!saver) {
     progress->resume();
     return;

@@ -119,35 +119,100 @@ std::vector<LeavingState> ingot::runtime::listModel(const Manifest &manifest) {
   return states;
 }
 
+namespace {
+
+/// Looks at states piece by piece, and describes those that are not finite.
+class FiniteCheck {
+public:
+  explicit FiniteCheck(Session &session) : session(session) {}
+
+  /// Looks at elements of a state, at most kPiece of them.
+  void look(const StateSpec &spec, const char *piece, int64_t first,
+            int64_t count, DType dtype) {
+    int64_t some = countNotFinite(piece, dtype, count);
+    if (some == 0)
+      return;
+    if (!model)
+      model.emplace(session);
+    const char *initial = model->get(spec, first, count, dtype);
+    if (!initial ||
+        !isOwn(piece, initial, dtype, count, spec.role == StateRole::Frozen))
+      bad += some;
+  }
+  /// Ends a state, of which there were so many elements.
+  void end(const StateSpec &spec, int64_t count) {
+    if (bad != 0)
+      found.push_back(
+          fmt::format("{} ({} of {} values)", spec.name, bad, count));
+    bad = 0;
+  }
+
+  std::vector<std::string> found;
+
+private:
+  Session &session;
+  std::optional<InitialValues> model;
+  int64_t bad = 0;
+};
+
+} // namespace
+
 std::vector<std::string>
 ingot::runtime::findNotFinite(Session &session,
                               const std::vector<LeavingState> &states) {
-  std::vector<std::string> found;
-  std::optional<InitialValues> model;
+  FiniteCheck check(session);
   for (const auto &[spec, dtype] : states) {
     if (!isFloat(spec->dtype) || !isFloat(dtype))
       continue;
     LiveValues values(session, *spec);
     auto [begin, end] = values.getHeld();
-    int64_t bad = 0;
     for (int64_t i = begin; i < end; i += kPiece) {
       int64_t count = std::min(kPiece, end - i);
-      const char *piece = values.get(i, count, dtype);
-      int64_t some = countNotFinite(piece, dtype, count);
-      if (some == 0)
-        continue;
-      if (!model)
-        model.emplace(session);
-      const char *initial = model->get(*spec, i, count, dtype);
-      if (!initial ||
-          !isOwn(piece, initial, dtype, count, spec->role == StateRole::Frozen))
-        bad += some;
+      check.look(*spec, values.get(i, count, dtype), i, count, dtype);
     }
-    if (bad != 0)
-      found.push_back(
-          fmt::format("{} ({} of {} values)", spec->name, bad, end - begin));
+    check.end(*spec, end - begin);
   }
-  return found;
+  return check.found;
+}
+
+std::vector<std::string>
+ingot::runtime::findNotFinite(Session &session, const SafeTensors &copy) {
+  FiniteCheck check(session);
+  for (const auto &[spec, dtype] : listModel(session.getManifest())) {
+    auto tensor = copy.tensors.find(spec->name);
+    if (tensor == copy.tensors.end() || !isFloat(tensor->second.dtype))
+      continue;
+    const TensorView &view = tensor->second;
+    int64_t size = getSize(view.dtype), first = 0;
+    auto look = [&](std::string_view bytes) {
+      int64_t count = static_cast<int64_t>(bytes.size()) / size;
+      for (int64_t i = 0; i < count; i += kPiece) {
+        int64_t part = std::min(kPiece, count - i);
+        check.look(*spec, bytes.data() + i * size, first + i, part, view.dtype);
+      }
+      first += count;
+    };
+    if (view.pieces)
+      view.pieces(look);
+    else
+      look(view.data);
+    check.end(*spec, first);
+  }
+  return check.found;
+}
+
+static Error describeNotFinite(const std::string &where,
+                               const std::string &what) {
+  return failure(where, what,
+                 "lower --lr, add --warmup, or check the data for NaN; --watch "
+                 "nan names the first op");
+}
+
+void ingot::runtime::requireFinite(Session &session, const SafeTensors &copy,
+                                   const std::string &where) {
+  if (auto found = findNotFinite(session, copy); !found.empty())
+    throw describeNotFinite(where,
+                            "the weights are not finite: " + listNames(found));
 }
 
 std::optional<Error>
@@ -157,10 +222,7 @@ ingot::runtime::explainNotFinite(Session &session, Communicator &ranks,
       findNotFinite(session, listModel(session.getManifest()));
   if (ranks.agree(found.empty() ? 0 : 1, "a check of the weights") == 0)
     return std::nullopt;
-  return failure(where,
-                 found.empty()
-                     ? "weights of another rank are not finite"
-                     : "the weights are not finite: " + listNames(found),
-                 "lower --lr, add --warmup, or check the data for NaN; --watch "
-                 "nan names the first op");
+  return describeNotFinite(
+      where, found.empty() ? "weights of another rank are not finite"
+                           : "the weights are not finite: " + listNames(found));
 }

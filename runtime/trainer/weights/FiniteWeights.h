@@ -9,6 +9,7 @@
 #ifndef INGOT_RUNTIME_TRAINER_WEIGHTS_FINITEWEIGHTS_H
 #define INGOT_RUNTIME_TRAINER_WEIGHTS_FINITEWEIGHTS_H
 
+#include "runtime/checkpoint/SafeTensors.h"
 #include "runtime/core/Error.h"
 #include "runtime/trainer/loop/Session.h"
 
@@ -36,6 +37,14 @@ std::vector<LeavingState> listModel(const Manifest &manifest);
 /// this rank's part is seen.
 std::vector<std::string> findNotFinite(Session &session,
                                        const std::vector<LeavingState> &states);
+
+/// As above, of the states that are whole in a copy of all.
+std::vector<std::string> findNotFinite(Session &session,
+                                       const SafeTensors &copy);
+
+/// Throws a failure at `where` if a state in the copy is not finite.
+void requireFinite(Session &session, const SafeTensors &copy,
+                   const std::string &where);
 
 /// Returns an error at `where`, on all ranks, if a state of one of them is not
 /// finite. All ranks call it.
