@@ -65,6 +65,13 @@ def last_step(ingot):
     check("step 1  eval_loss nan" in result.err, result.err)
     check(out.read_text() == "an earlier one" and not predicted.exists(), "an output was written")
     check(not list(folder.glob("step-*")) and not (folder / "best").exists(), f"saved {list(folder.iterdir())}")
+    # In the middle of a run, what writes a checkpoint looks at it while training goes on.
+    every = ingot.path("every")
+    result = ingot.run([trainer, "--data", samples, "--steps", "2", "--save", every, "--save-every", "1"])
+    check(
+        result.status == 1 and "--save: step 1: the weights are not finite: w (1 of 2 values)" in result.err, result.err
+    )
+    check(not list(every.glob("step-*")), f"saved {list(every.iterdir())}")
     # Another rate does not help this gradient, and going back says so in the end.
     ingot.check_error([*base, "--nan", "rollback", "--save", ingot.path("back")], 1, "step 1", "w (1 of 2 values)")
 
