@@ -220,7 +220,7 @@ def many_threads(ingot):
 def frequent_saves(ingot):
     """A checkpoint after each step."""
     compile_with, flags = mlp(ingot, 64)
-    return Run(compile_with, [*flags, "--save", ingot.path("save"), "--save-every", "1"], threads(1))
+    return Run(compile_with, [*flags, "--save", ingot.path("save"), "--overwrite", "--save-every", "1"], threads(1))
 
 
 def wrong_profile(ingot):
@@ -341,7 +341,7 @@ CAUSES = {
 
 def clean_steps(ingot):
     compile_with, flags = mlp(ingot, 512)
-    return Run(compile_with, [*flags, "--save", ingot.path("save"), "--save-every", "40"], threads(1))
+    return Run(compile_with, [*flags, "--save", ingot.path("save"), "--overwrite", "--save-every", "40"], threads(1))
 
 
 def clean_pictures(ingot):

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "dialects/ingot/support/InputFile.h"
+#include "runtime/core/text/JsonDepth.h"
 
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/SmallString.h"
@@ -52,25 +53,8 @@ ingot::readInputFile(StringRef path, uint64_t maxBytes) {
 }
 
 llvm::Expected<llvm::json::Value> ingot::parseJson(StringRef text) {
-  constexpr int maxDepth = 64;
-  int depth = 0;
-  bool isString = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    char c = text[i];
-    if (isString) {
-      // An escaped character cannot end the string.
-      if (c == '\\')
-        ++i;
-      isString = c != '"';
-    } else if (c == '"') {
-      isString = true;
-    } else if (c == '[' || c == '{') {
-      if (++depth > maxDepth)
-        return makeError("is nested more than " + llvm::Twine(maxDepth) +
-                         " levels deep");
-    } else if (c == ']' || c == '}') {
-      --depth;
-    }
-  }
+  if (isTooDeep(text))
+    return makeError("is nested more than " + llvm::Twine(kMostJsonDepth) +
+                     " levels deep");
   return llvm::json::parse(text);
 }

@@ -10,27 +10,6 @@
 
 using namespace ingot::runtime;
 
-bool ingot::runtime::isTooDeep(std::string_view text) {
-  size_t depth = 0;
-  bool isString = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    char c = text[i];
-    if (isString) {
-      if (c == '\\')
-        ++i;
-      isString = c != '"';
-    } else if (c == '"') {
-      isString = true;
-    } else if (c == '[' || c == '{') {
-      if (++depth > kMostJsonDepth)
-        return true;
-    } else if ((c == ']' || c == '}') && depth > 0) {
-      --depth;
-    }
-  }
-  return false;
-}
-
 void JsonReader::fail(const std::string &what) const {
   throw badInput(where, what, hint);
 }

@@ -9,6 +9,8 @@
 #ifndef INGOT_RUNTIME_CORE_TEXT_BOUNDEDJSON_H
 #define INGOT_RUNTIME_CORE_TEXT_BOUNDEDJSON_H
 
+#include "runtime/core/text/JsonDepth.h"
+
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -16,13 +18,6 @@
 #include <vector>
 
 namespace ingot::runtime {
-
-/// Documents that nest deeper are somebody's joke.
-inline constexpr size_t kMostJsonDepth = 64;
-
-/// Whether arrays and objects nest deeper than `kMostJsonDepth`. The text may
-/// be anything.
-bool isTooDeep(std::string_view text);
 
 /// Returns the tree of a small document, or a discarded value if it is no JSON
 /// or nests too deeply.

@@ -41,7 +41,7 @@ def fail_each(ingot, command, env, names, saved, ranks=1):
 def failures(ingot):
     _, program, _ = trainer(ingot)
     net, calls, saved = golden("mlp"), ingot.path("calls.txt"), ingot.path("saved")
-    run = software(program, "--data", net.data, "--steps", 9, "--tune=off", "--save", saved, seed=1)
+    run = software(program, "--data", net.data, "--steps", 9, "--tune=off", "--save", saved, "--overwrite", seed=1)
     env = environment(ingot, calls)
     ingot.succeed(run, env=env)
     counts = collections.Counter(line.split()[0] for line in calls.read_text().splitlines())
@@ -101,7 +101,7 @@ def attention_failures(ingot):
         "cublasLtMatrixLayoutCreate",
         "cublasLtMatrixLayoutSetAttribute",
     ]
-    failed = fail_each(ingot, [*run, "--save", saved], env, libraries, saved)
+    failed = fail_each(ingot, [*run, "--save", saved, "--overwrite"], env, libraries, saved)
     check(failed >= 30, f"{failed} failures")
 
 
@@ -109,7 +109,7 @@ def attention_failures(ingot):
 def driver_failures(ingot):
     net, program, env = trainer(ingot)
     saved = ingot.path("saved")
-    run = [program, "--data", net.data, "--steps", 4, "--tune=off", "--save", saved]
+    run = [program, "--data", net.data, "--steps", 4, "--tune=off", "--save", saved, "--overwrite"]
     driver = [
         "cuDriverGetVersion",
         "cuDeviceGetCount",
@@ -139,6 +139,8 @@ def exchange_failures(ingot):
         ("2", ["ncclGroupStart", "ncclGroupEnd", "ncclReduceScatter", "ncclAllGather"]),
     ):
         flags = ["--zero", zero] if zero != "0" else []
-        command, env, _ = run_ranks(ingot, 2, *flags, steps=4, trainer_flags=f"--save {saved}", bucket="0.001")
+        command, env, _ = run_ranks(
+            ingot, 2, *flags, steps=4, trainer_flags=f"--save {saved} --overwrite", bucket="0.001"
+        )
         failed += fail_each(ingot, command, env, names, saved, ranks=2)
     check(failed >= 12, f"{failed} failures")

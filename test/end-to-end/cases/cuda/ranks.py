@@ -118,7 +118,7 @@ def shards(ingot):
     saved = ingot.path("saved")
     for zero, ranks in (("1", 2), ("2", 3)):
         command, env, logs = run_ranks(
-            ingot, ranks, "--zero", zero, ranks=ranks, bucket="0.001", trainer_flags=f"--save {saved}"
+            ingot, ranks, "--zero", zero, ranks=ranks, bucket="0.001", trainer_flags=f"--save {saved} --overwrite"
         )
         ingot.succeed(command, env=env)
         received = [0] * ranks
