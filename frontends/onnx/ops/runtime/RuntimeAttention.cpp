@@ -377,13 +377,15 @@ LogicalResult importGroupQueryAttention(Node &node) {
     }
   }
   Rules rules;
+  // The ends of samples, which seqlens_k has, are not followed: causality hides
+  // keys from the queries that count.
   rules.isCausal = node.intAttr("causal", 1);
+  if (!rules.isCausal)
+    return node.unsupported("causal=0");
   // A window counts the query's own key.
   if (int64_t window = node.intAttr("local_window_size", -1); window > 0)
     rules.left = window - 1;
   rules.softcap = node.floatAttr("softcap", 0.0);
-  // Keys are hidden by causality from the queries that count; those behind the
-  // end of a sample are of no use to anyone.
   FailureOr<SmallVector<Value>> results =
       attend(node, operands, node.in(10), rules);
   if (failed(results))

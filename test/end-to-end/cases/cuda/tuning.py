@@ -44,11 +44,15 @@ def tuning(ingot):
         text.replace("fake", "another"),
         text.replace("000000000000002", "00000000000000z"),
         "",
-        "junk\n" + text,
     ]:
         kept.write_text(broken)
         chosen, timings, _ = run(f"--tune={kept}")
         check(chosen == {"1"} and timings > 0, f"algorithms {chosen}, {timings} timings from {broken[:80]!r}")
+    # A file of somebody else is not replaced.
+    kept.write_text("junk\n" + text)
+    command = [program, "--data", mlp.data, "--steps", "3", f"--tune={kept}"]
+    ingot.check_error(command, 2, "--tune", "would be replaced", env=fakes)
+    check(kept.read_text() == "junk\n" + text, "a file of somebody else was replaced")
     # One that the library does not know is not run.
     kept.write_text(text.replace("0000000000000002", "0000000000000009"))
     chosen, timings, _ = run(f"--tune={kept}")
