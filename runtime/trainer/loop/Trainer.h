@@ -108,8 +108,8 @@ private:
   void save(bool isBest);
   /// Saves the step unless it is saved, and waits for it.
   void saveLast();
-  /// Throws NotFinite if steps have left weights that are not finite. All ranks
-  /// call it.
+  /// Throws NotFinite if steps have left weights that are not finite, and that
+  /// anything is made of. All ranks call it.
   void checkWeights();
   /// Writes the model and its predictions.
   void writeResults();
@@ -191,6 +191,8 @@ private:
   /// The settings of the run that is resumed.
   std::optional<RunSettings> resumedSettings;
   Outcome outcome;
+  /// Whether checkpoints, a model or predictions are made of the weights.
+  bool weightsLeave = false;
   /// Where a run that is only measured saves.
   std::optional<ScratchFolder> scratch;
   std::optional<Saver> saver;

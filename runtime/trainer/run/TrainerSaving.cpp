@@ -35,6 +35,10 @@ void Trainer::openSaver() {
   folder.resize(static_cast<size_t>(length));
   if (length != 0)
     ranks.broadcast(folder.data(), length, 0, "the folder of checkpoints");
+  int64_t leaves = !folder.empty() || !options.exportPath.empty() ||
+                   !options.predict.empty();
+  ranks.broadcast(&leaves, sizeof(leaves), 0, "whether weights leave the run");
+  weightsLeave = leaves != 0;
   if (folder.empty() || (!writes && !manifest.hasShards()))
     return;
   if (writes && !options.diagnose.empty()) {
@@ -103,8 +107,9 @@ void Trainer::compareRanks() {
 }
 
 void Trainer::checkWeights() {
-  // What is only measured may train as badly as it likes.
-  if (diagnoser || timer)
+  // What is only measured may train as badly as it likes, and looking at a
+  // device's weights takes a copy of them.
+  if (diagnoser || timer || !weightsLeave)
     return;
   finishSteps();
   session.completeState();
