@@ -133,6 +133,9 @@ def compiler(ingot):
         given = [] if option == "" else [option, value]
         needs = {"--tune-data": ["--tune", "--tune-seconds", "1"], "--plan": ["--data-parallel"]}
         flags = G.compile_flags("adamw")
+        # Kernels and the link have no paths but the trainer's.
+        if out and option not in ("--plan", "--tune-data"):
+            flags += ["--emit", "mlir"]
         return [ingot.bin / "ingotc", model, *flags, *out, *needs.get(option, []), *given, "-O0", "--weights", "none"]
 
     options = list_options(ingot, ingot.bin / "ingotc")
