@@ -49,11 +49,12 @@ bool BestEvaluation::add(int64_t step, const MetricList &metrics) {
                      [&](const auto &item) { return item.first == name; });
     return found == metrics.end() ? NAN : found->second;
   };
-  // Of outputs that are not numbers, other metrics say nothing.
-  double value = std::isnan(find("eval_loss")) ? NAN : find(best.metric);
-  bool isBest = !std::isnan(value) && isBetter(value, best.value, 0);
+  // Of outputs that are not finite, other metrics say nothing.
+  double value = std::isfinite(find("eval_loss")) ? find(best.metric) : NAN;
+  bool isKnown = std::isfinite(value);
+  bool isBest = isKnown && isBetter(value, best.value, 0);
   ++best.since;
-  if (!std::isnan(value) && isBetter(value, best.reference, least)) {
+  if (isKnown && isBetter(value, best.reference, least)) {
     best.since = 0;
     best.reference = value;
   }

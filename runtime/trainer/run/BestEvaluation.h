@@ -27,7 +27,7 @@ public:
   /// Continues where a checkpoint's run was, if it followed the same metric.
   void resume(const RunSettings::Best &saved);
   /// Takes an evaluation; returns whether it is the best so far. One whose
-  /// metric or loss is not a number is never the best.
+  /// metric or loss is not finite is never the best.
   bool add(int64_t step, const MetricList &metrics);
 
   /// Whether a smaller value is a better one.
