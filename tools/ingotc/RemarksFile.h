@@ -10,6 +10,7 @@
 #define INGOT_TOOLS_INGOTC_REMARKSFILE_H
 
 #include "runtime/core/Error.h"
+#include "runtime/core/File.h"
 #include "llvm/Support/FileSystem.h"
 
 #include <string>
@@ -17,12 +18,13 @@
 
 namespace ingot {
 
-/// The remarks of a compilation, under another name until they are complete:
-/// nothing is replaced before all that the compiler reads is known. There is
-/// one at a time; nothing is written if the path is empty.
+/// The remarks of a compilation, under another name until they are complete,
+/// where links lead to: nothing is replaced before all that the compiler reads
+/// is known. There is one at a time; nothing is written if the path is empty.
 class RemarksFile {
 public:
-  explicit RemarksFile(const std::string &remarks) : path(remarks) {
+  explicit RemarksFile(const std::string &remarks)
+      : path(runtime::followLinks(remarks)) {
     if (!path.empty()) {
       unfinished = path + ".building-" + std::to_string(getpid());
       current = this;
