@@ -45,21 +45,18 @@ struct Elements {
 
 } // namespace
 
-/// Takes of `elements`, which have the shape `from`, those that `place` names
-/// for each index of the shape `to`.
-static void takeElements(
-    Elements &elements, ArrayRef<int64_t> from, ArrayRef<int64_t> to,
-    llvm::function_ref<int64_t(unsigned dim, ArrayRef<int64_t> index)> place) {
-  SmallVector<int64_t> taken, index(to.size());
-  int64_t count = ShapedType::getNumElements(to);
+/// Takes of `elements` those whose numbers `place` returns for each index of
+/// the shape.
+static void
+takeElements(Elements &elements, ArrayRef<int64_t> shape,
+             llvm::function_ref<int64_t(ArrayRef<int64_t> index)> place) {
+  SmallVector<int64_t> taken, index(shape.size());
+  int64_t count = ShapedType::getNumElements(shape);
   taken.reserve(count);
   for (int64_t i = 0; i < count; ++i) {
-    int64_t position = 0;
-    for (unsigned dim = 0; dim < from.size(); ++dim)
-      position = position * from[dim] + place(dim, index);
-    taken.push_back(elements.positions[position]);
-    for (size_t d = to.size(); d-- > 0;) {
-      if (++index[d] < to[d])
+    taken.push_back(elements.positions[place(index)]);
+    for (size_t d = shape.size(); d-- > 0;) {
+      if (++index[d] < shape[d])
         break;
       index[d] = 0;
     }
@@ -68,28 +65,18 @@ static void takeElements(
 }
 
 /// Takes of `elements`, which are the first operand of an op, those of its
-/// result. Returns whether the op only moves elements.
+/// result. Returns whether the op only moves or converts elements.
 static bool moveElements(Operation *op, Elements &elements) {
-  ArrayRef<int64_t> from = tensorType(op->getOperand(0)).getShape();
+  if (isa<CastOp>(op))
+    return true;
   ArrayRef<int64_t> to = tensorType(op->getResult(0)).getShape();
-  if (isa<CastOp, ReshapeOp>(op))
-    return true;
-  if (auto slice = dyn_cast<SliceOp>(op)) {
-    takeElements(elements, from, to, [&](unsigned dim, auto index) {
-      return slice.getStarts()[dim] + index[dim] * slice.getStrides()[dim];
-    });
-    return true;
-  }
-  if (auto transpose = dyn_cast<TransposeOp>(op)) {
-    ArrayRef<int64_t> permutation = transpose.getPermutation();
-    takeElements(elements, from, to, [&](unsigned dim, auto index) {
-      return index[llvm::find(permutation, dim) - permutation.begin()];
-    });
-    return true;
-  }
-  if (auto broadcast = dyn_cast<BroadcastOp>(op)) {
-    takeElements(elements, from, to, [&](unsigned dim, auto index) {
-      return from[dim] == 1 ? 0 : index[broadcast.getDims()[dim]];
+  if (auto moves = dyn_cast<MovesElements>(op)) {
+    ElementMove move = moves.getMove();
+    takeElements(elements, to, [&](ArrayRef<int64_t> index) {
+      int64_t position = move.base;
+      for (auto [at, step] : llvm::zip_equal(index, move.steps))
+        position += at * step;
+      return position;
     });
     return true;
   }
@@ -99,16 +86,20 @@ static bool moveElements(Operation *op, Elements &elements) {
   if (!gather || !matchPattern(gather.getIndices(), m_Constant(&chosen)))
     return false;
   auto dim = static_cast<unsigned>(gather.getDim());
+  ArrayRef<int64_t> from = tensorType(gather.getOperand()).getShape();
   ArrayRef<int64_t> shape = tensorType(gather.getIndices()).getShape();
   SmallVector<APInt> choices(chosen.getValues<APInt>());
-  takeElements(elements, from, to, [&](unsigned d, ArrayRef<int64_t> index) {
-    if (d != dim)
-      return index[d < dim ? d : d + shape.size() - 1];
-    int64_t number = 0;
+  takeElements(elements, to, [&](ArrayRef<int64_t> index) {
+    int64_t number = 0, position = 0;
     for (size_t i = 0; i < shape.size(); ++i)
       number = number * shape[i] + index[dim + i];
-    return std::clamp<int64_t>(choices[number].getSExtValue(), 0,
-                               from[dim] - 1);
+    int64_t choice =
+        std::clamp<int64_t>(choices[number].getSExtValue(), 0, from[dim] - 1);
+    for (unsigned d = 0; d < from.size(); ++d)
+      position =
+          position * from[d] +
+          (d == dim ? choice : index[d < dim ? d : d + shape.size() - 1]);
+    return position;
   });
   return true;
 }
@@ -121,8 +112,7 @@ static bool follow(Value value, Block *block, int64_t &budget,
   SmallVector<Operation *> chain;
   for (value = skipFromEnd(value); Operation *op = value.getDefiningOp();
        value = skipFromEnd(op->getOperand(0))) {
-    if (!isa<CastOp, ReshapeOp, SliceOp, TransposeOp, BroadcastOp, GatherOp>(
-            op))
+    if (!isa<CastOp, GatherOp>(op) && !isa<MovesElements>(op))
       return false;
     budget -= tensorType(op->getResult(0)).getNumElements();
     chain.push_back(op);
