@@ -9,6 +9,7 @@
 #include "frontends/onnx/training/ImportArtifacts.h"
 #include "frontends/onnx/weights/ConstantNodes.h"
 #include "frontends/onnx/weights/Copies.h"
+#include "frontends/onnx/weights/SparseTensors.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/Support/Path.h"
 

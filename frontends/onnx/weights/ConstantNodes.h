@@ -13,9 +13,6 @@
 
 namespace ingot::onnx_import {
 
-/// Replaces sparse tensors by dense ones, which is how they are computed with.
-llvm::LogicalResult makeDense(mlir::Location file, onnx::ModelProto &model);
-
 /// Makes an initializer, of the name of the node's output, of each Constant
 /// node that is a weight: that `--trainable` names, or that is used as one
 /// where the file does not say otherwise. So do initializers of branches and of
