@@ -96,27 +96,44 @@ function addCursor(svg, places, choose) {
   });
 }
 
+/** Whether a line along a side of one of two rectangles, lists of four corners, separates them. */
+function areApart(one, other) {
+  return [one, other].some((box) => box.some(([x, y], i) => {
+    const [u, v] = box[(i + 1) % 4];
+    const along = [one, other].map((each) => each.map(([p, q]) => p * (v - y) - q * (u - x)));
+    return Math.max(...along[0]) <= Math.min(...along[1]) || Math.max(...along[1]) <= Math.min(...along[0]);
+  }));
+}
+
 /**
- * Places for texts that keep clear of points, lines and each other. A place is a middle with an angle; the first of
- * `places` that meets least is taken. Points are circles [x, y, r], lines are lists of points [x, y].
+ * Places for texts that keep clear of points, lines and each other. A place is a middle with an angle and the price of
+ * being there; the first of those `places` that cost least is taken. Texts never lie over each other where one of the
+ * places allows it. Points are circles [x, y, r], lines are lists of points [x, y].
  */
 function makeLabeler(circles, lines, box) {
   const taken = [];
   const half = (text) => 2.9 * text.length + 2;
-  /** Points along the middle line of a text. */
-  const spine = (text, { x, y, angle }) => {
+  const turned = ({ x, y, angle }) => {
     const [dx, dy] = [Math.cos((angle * Math.PI) / 180), Math.sin((angle * Math.PI) / 180)];
-    const points = [];
-    for (let at = -half(text); at <= half(text); at += 5) points.push([x + dx * at, y - 4 + dy * at]);
+    return (along, below) => [x + dx * along - dy * below, y + dy * along + dx * below];
+  };
+  /** Points along the middle line of a text. */
+  const spine = (text, place) => {
+    const at = turned(place), points = [];
+    for (let along = -half(text); along <= half(text); along += 5) points.push(at(along, -4));
     return points;
   };
+  /** The corners of a text of 11 pixels with its outline; y is that of its base line. */
+  const cornersOf = (text, place) => {
+    const at = turned(place), side = half(text) + 2;
+    return [at(-side, -13), at(side, -13), at(side, 5), at(-side, 5)];
+  };
   const isNear = ([x, y], [u, v], distance) => (x - u) * (x - u) + (y - v) * (y - v) < distance * distance;
-  const cost = (points, own) => {
-    let sum = 0;
+  const cost = (points, corners, own) => {
+    let sum = 1000 * taken.filter((other) => !areApart(other, corners)).length;
+    for (const [x, y] of corners) if (x < box.left || x > box.right || y < box.top || y > box.bottom) sum += 50;
     for (const point of points) {
-      if (point[0] < box.left || point[0] > box.right || point[1] < box.top || point[1] > box.bottom) sum += 9;
       for (const [u, v, r] of circles) if (isNear(point, [u, v], r + 8)) sum += 1;
-      for (const other of taken) if (isNear(point, other, 14)) sum += 5;
       lines.forEach((line, i) => {
         if (i !== own && line.some((spot) => isNear(point, spot, 8))) sum += 2;
       });
@@ -127,12 +144,12 @@ function makeLabeler(circles, lines, box) {
   return (text, places, own) => {
     let best = null;
     for (const place of places) {
-      const points = spine(text, place);
-      const price = cost(points, own);
-      if (!best || price < best.price) best = { place, points, price };
+      const corners = cornersOf(text, place);
+      const price = place.price + cost(spine(text, place), corners, own);
+      if (!best || price < best.price) best = { place, corners, price };
       if (price === 0) break;
     }
-    taken.push(...best.points);
+    taken.push(best.corners);
     const { x, y, angle } = best.place;
     return `<text class="label" data-price="${best.price}" x="${x.toFixed(1)}" y="${y.toFixed(1)}" text-anchor="middle" transform="rotate(${
       angle.toFixed(1)} ${x.toFixed(1)} ${y.toFixed(1)})">${esc(text)}</text>`;

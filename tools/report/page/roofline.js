@@ -89,13 +89,14 @@ function drawRoofline(card, kernels, roofs) {
   const isNarrow = width < 620;
   roofLines.forEach(({ from, to, angle, name, rate }, own) => {
     const places = [];
-    // Along the line from its end, above it and below.
-    for (let part = 0.96; part > 0.04; part -= 0.04)
-      for (const side of [-7, 16]) {
-        const turn = (angle * Math.PI) / 180;
-        places.push({ angle, x: from[0] + (to[0] - from[0]) * part - Math.sin(turn) * side,
-          y: from[1] + (to[1] - from[1]) * part + Math.cos(turn) * side });
-      }
+    // Along the line from its end, above it and below, and farther from it where roofs are close to each other.
+    for (const [price, sides] of [[0, [-7, 16]], [4, [-22, 31]], [8, [-37, 46]], [12, [-52, 61]]])
+      for (let part = 0.96; part > 0.04; part -= 0.04)
+        for (const side of sides) {
+          const turn = (angle * Math.PI) / 180;
+          places.push({ angle, price, x: from[0] + (to[0] - from[0]) * part - Math.sin(turn) * side,
+            y: from[1] + (to[1] - from[1]) * part + Math.cos(turn) * side });
+        }
     text += label(isNarrow ? name : `${name}, ${rate}`, places, own);
   });
   const svg = make(`<svg viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" tabindex="0" role="img"

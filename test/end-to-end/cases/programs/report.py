@@ -222,6 +222,49 @@ def check_layout(browser, name):
     check(longest < 260, f"{name}: a remark of {longest} pixels")
 
 
+# Draws rooflines of random kernels on random machines, and collects the names of their roofs.
+DRAW_ROOFLINES = """
+(() => {
+  let state = 12345;
+  const random = () => (state = (state * 48271) % 2147483647) / 2147483647;
+  const between = (low, high) => low * Math.exp(random() * Math.log(high / low));
+  const card = addCard(document.body,
+    '<div class="holder"></div><p class="readout"></p><p class="roofs"></p><p class="rest"></p>');
+  card.id = "drawn";
+  window.drawRandomly = (rounds) => Array.from({ length: rounds }, () => {
+    const memory = between(5e9, 5e11), vector = between(1e10, 1e12);
+    const rates = [vector, vector * between(0.9, 20), vector * between(0.9, 20)];
+    const roofs = { compute: ["other arithmetic", "matmul", "convolution"].map((name, i) => [name, rates[i]]),
+      memory: [["cache", memory * between(1.02, 8)], ["memory", memory]] };
+    const kernels = Array.from({ length: 4 + Math.floor(random() * 40) }, () => {
+      const bytes = between(1e3, 1e8), time = between(1, 1e4), flops = bytes * between(0.05, 200);
+      return { name: "k", part: "model", kind: "matmul", flops, bytes, time, total: time, calls: 1, measured: true };
+    });
+    drawRoofline(card, kernels, roofs);
+    return [...card.querySelectorAll("text.label")].map((e) => { const b = e.getBBox(), m = e.getScreenCTM();
+      return [[0, 0], [1, 0], [1, 1], [0, 1]].map(([i, k]) => new DOMPoint(b.x + i * b.width, b.y + k * b.height)
+        .matrixTransform(m)).map((p) => [p.x, p.y]); });
+  });
+})()
+"""
+
+
+@case("report-roofs")
+def roofs(ingot):
+    """The names of roofs are apart on any machine, also where its rates are nearly equal."""
+    page = ingot.path("report.html")
+    ingot.succeed([ingot.bin / "ingot-report", *make_runs(ingot), "-o", page])
+    with Browser(page.as_uri()) as browser:
+        browser.evaluate(DRAW_ROOFLINES)
+        for width in (1280, 390):
+            browser.resize(width, 800)
+            browser.wait(f"innerWidth === {width}")
+            for at, labels in enumerate(browser.evaluate("drawRandomly(60)")):
+                for i, a in enumerate(labels):
+                    for b in labels[:i]:
+                        check(are_apart(a, b), f"machine {at}, {width} pixels: names over each other: {a} {b}")
+
+
 @case("report-in-browser")
 def in_browser(ingot):
     """A browser without network draws every part, in both colors and at two widths, and keys reach all of it."""
