@@ -3,7 +3,7 @@
 //
 // Metrics of evaluations: what the compiled evaluation computes of a batch, of
 // which the trainer makes the metric of all samples
-// (runtime/trainer/run/EvaluationMetrics.cpp).
+// (runtime/trainer/evaluate/EvaluationMetrics.cpp).
 //
 //===----------------------------------------------------------------------===//
 

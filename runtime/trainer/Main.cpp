@@ -11,12 +11,12 @@
 #include "runtime/core/Error.h"
 #include "runtime/core/text/Text.h"
 #include "runtime/observe/profile/Profile.h"
-#include "runtime/trainer/inspect/Diagnoser.h"
-#include "runtime/trainer/inspect/Tune.h"
-#include "runtime/trainer/loop/Inspect.h"
-#include "runtime/trainer/loop/Signals.h"
+#include "runtime/trainer/hooks/Diagnoser.h"
+#include "runtime/trainer/inspect/Inspect.h"
 #include "runtime/trainer/loop/Trainer.h"
 #include "runtime/trainer/options/Paths.h"
+#include "runtime/trainer/run/Signals.h"
+#include "runtime/trainer/tune/Tune.h"
 
 #include <cerrno>
 #include <cstdio>

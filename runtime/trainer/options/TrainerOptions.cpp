@@ -11,10 +11,10 @@
 #include "runtime/core/commandline/ConfigFile.h"
 #include "runtime/core/commandline/HelpFormatter.h"
 #include "runtime/core/commandline/OptionChecks.h"
-#include "runtime/trainer/inspect/Tune.h"
 #include "runtime/trainer/options/Hyperparameters.h"
 #include "runtime/trainer/options/OptionErrors.h"
 #include "runtime/trainer/options/RunOptions.h"
+#include "runtime/trainer/tune/Tune.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>

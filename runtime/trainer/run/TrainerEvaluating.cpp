@@ -7,9 +7,9 @@
 
 #include "runtime/core/Console.h"
 #include "runtime/core/Error.h"
-#include "runtime/trainer/loop/Evaluate.h"
+#include "runtime/trainer/evaluate/Evaluate.h"
+#include "runtime/trainer/evaluate/EvaluationMetrics.h"
 #include "runtime/trainer/loop/Trainer.h"
-#include "runtime/trainer/run/EvaluationMetrics.h"
 
 #include <cmath>
 #include <filesystem>

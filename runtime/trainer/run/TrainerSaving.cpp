@@ -10,10 +10,10 @@
 #include "runtime/core/Error.h"
 #include "runtime/core/files/Crc32.h"
 #include "runtime/observe/profile/Profile.h"
-#include "runtime/trainer/inspect/Diagnoser.h"
-#include "runtime/trainer/loop/Evaluate.h"
-#include "runtime/trainer/loop/Signals.h"
+#include "runtime/trainer/evaluate/Evaluate.h"
+#include "runtime/trainer/hooks/Diagnoser.h"
 #include "runtime/trainer/loop/Trainer.h"
+#include "runtime/trainer/run/Signals.h"
 #include "runtime/trainer/state/State.h"
 #include "runtime/trainer/weights/WeightExport.h"
 

@@ -11,7 +11,7 @@
 
 #include "runtime/checkpoint/SafeTensors.h"
 #include "runtime/core/File.h"
-#include "runtime/trainer/loop/Session.h"
+#include "runtime/trainer/session/Session.h"
 
 #include <string>
 

@@ -12,7 +12,7 @@
 #define INGOT_RUNTIME_TRAINER_STATE_DELAYEDCOPY_H
 
 #include "runtime/core/Context.h"
-#include "runtime/trainer/loop/Session.h"
+#include "runtime/trainer/session/Session.h"
 
 #include <atomic>
 #include <memory>

@@ -8,7 +8,7 @@
 #ifndef INGOT_RUNTIME_TRAINER_STATE_LIVEVALUES_H
 #define INGOT_RUNTIME_TRAINER_STATE_LIVEVALUES_H
 
-#include "runtime/trainer/loop/Session.h"
+#include "runtime/trainer/session/Session.h"
 
 #include <array>
 #include <string>

@@ -9,7 +9,7 @@
 #define INGOT_RUNTIME_TRAINER_STATE_STATE_H
 
 #include "runtime/checkpoint/Checkpoint.h"
-#include "runtime/trainer/loop/Session.h"
+#include "runtime/trainer/session/Session.h"
 
 namespace ingot::runtime {
 

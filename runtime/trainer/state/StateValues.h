@@ -9,7 +9,7 @@
 #define INGOT_RUNTIME_TRAINER_STATE_STATEVALUES_H
 
 #include "runtime/core/DType.h"
-#include "runtime/trainer/loop/Session.h"
+#include "runtime/trainer/session/Session.h"
 
 #include <functional>
 #include <string_view>

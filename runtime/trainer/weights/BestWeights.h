@@ -10,7 +10,7 @@
 #define INGOT_RUNTIME_TRAINER_WEIGHTS_BESTWEIGHTS_H
 
 #include "runtime/core/Memory.h"
-#include "runtime/trainer/loop/Session.h"
+#include "runtime/trainer/session/Session.h"
 
 #include <optional>
 #include <vector>

@@ -11,7 +11,7 @@
 
 #include "runtime/checkpoint/SafeTensors.h"
 #include "runtime/core/Error.h"
-#include "runtime/trainer/loop/Session.h"
+#include "runtime/trainer/session/Session.h"
 
 #include <optional>
 #include <string>

@@ -12,7 +12,7 @@
 
 #include "runtime/checkpoint/Checkpoint.h"
 #include "runtime/core/Memory.h"
-#include "runtime/trainer/loop/Session.h"
+#include "runtime/trainer/session/Session.h"
 
 #include <string>
 #include <vector>

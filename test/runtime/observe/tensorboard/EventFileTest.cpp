@@ -6,7 +6,7 @@
 
 #include "runtime/observe/tensorboard/EventFile.h"
 #include "runtime/core/File.h"
-#include "runtime/trainer/inspect/ParameterInspector.h"
+#include "runtime/trainer/hooks/ParameterInspector.h"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// Evaluation and prediction.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/trainer/evaluate/Evaluate.h"
+
+#include "runtime/comm/Communicator.h"
+#include "runtime/core/Console.h"
+#include "runtime/core/Error.h"
+#include "runtime/trainer/evaluate/EvaluationMetrics.h"
+#include "runtime/trainer/run/Signals.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <vector>
+
+using namespace ingot::runtime;
+
+/// Runs `function` over batches of the samples in order and calls `visit` with
+/// the number of samples in each, until it returns false. Batches are dealt to
+/// the `size` ranks in turn.
+template <typename Visit>
+static void forEachBatch(Session &session, const Function &function,
+                         const Dataset &data, const PassBatches &batches,
+                         const Options &options, int64_t rank, int64_t size,
+                         Visit visit) {
+  const std::vector<InputSpec> &inputs = function.spec->inputs;
+  Feed feed(planPass(data, inputs, batches, rank, size), {&inputs}, options,
+            /*seed=*/0, /*isTraining=*/false);
+  for (int64_t number = rank; number < batches.count; number += size) {
+    int64_t count = batches.getSamples(number);
+    feed.fill(function.inputs, session.prepareInputs());
+    session.run(function, options.hyperparameters, count);
+    if (!visit(count))
+      return;
+  }
+}
+
+namespace {
+/// The scalar outputs of an evaluation, summed over batches, and whether a
+/// signal has cut it short.
+struct EvaluationSums {
+  explicit EvaluationSums(const FunctionSpec &function) {
+    for (const TensorSpec &output : function.outputs)
+      if (output.getElements() == 1 && !output.name.starts_with("metric."))
+        names.push_back(output.name);
+    values.resize(names.size() + 1);
+  }
+
+  double &isCut() { return values.back(); }
+
+  void add(Session &session, const Results &results) {
+    for (size_t i = 0; i < names.size(); ++i)
+      values[i] += session.readScalar(results, names[i]);
+  }
+
+  std::optional<double> get(std::string_view name) const {
+    auto found = std::find(names.begin(), names.end(), name);
+    if (found == names.end())
+      return std::nullopt;
+    return values[found - names.begin()];
+  }
+
+  /// The sum of the means of all terms.
+  double getLoss() const {
+    double loss = *get("loss_sum") / *get("loss_count");
+    for (int term = 1; get(fmt::format("loss_sum.{}", term)); ++term)
+      loss += *get(fmt::format("loss_sum.{}", term)) /
+              *get(fmt::format("loss_count.{}", term));
+    return loss;
+  }
+
+  std::optional<double> getAccuracy() const {
+    if (!get("correct"))
+      return std::nullopt;
+    auto count = get("correct_count");
+    return *get("correct") / (count ? *count : *get("loss_count"));
+  }
+
+  std::vector<std::string> names;
+  std::vector<double> values;
+};
+} // namespace
+
+/// Returns the batches that an evaluation takes of each data set: all, or those
+/// of --eval-batches, of which each has its part.
+static std::vector<PassBatches>
+choosePasses(const Manifest &manifest, const Datasets &datasets,
+             const std::vector<size_t> &variants, const Options &options,
+             Console &console) {
+  std::vector<PassBatches> passes(datasets.size());
+  int64_t all = 0;
+  for (size_t i = 0; i < datasets.size(); ++i) {
+    if (!datasets[i])
+      continue;
+    int64_t batch = manifest.getBatch(variants[i]);
+    int64_t samples = datasets[i]->getSamples();
+    if (!manifest.evalPartial)
+      samples -= samples % batch;
+    passes[i] = PassBatches(samples, batch);
+    all += passes[i].count;
+  }
+  int64_t most = options.evalBatches.value_or(all);
+  if (most >= all)
+    return passes;
+  console.noteOnce(fmt::format("evaluations take {} of {} batches "
+                               "(--eval-batches)",
+                               most, all));
+  int64_t before = 0;
+  for (PassBatches &pass : passes) {
+    auto share = [&](int64_t batches) {
+      return static_cast<int64_t>(static_cast<__int128>(batches) * most / all);
+    };
+    int64_t end = before + pass.count;
+    pass.count = share(end) - share(before);
+    before = end;
+  }
+  return passes;
+}
+
+std::optional<Evaluation>
+ingot::runtime::evaluate(Session &session, const Datasets &datasets,
+                         const std::vector<size_t> &variants,
+                         const Options &options, Communicator &ranks,
+                         Console &console) {
+  const Manifest &manifest = session.getManifest();
+  EvaluationSums sums(*session.findFunction("eval_step")->spec);
+  EvaluationMetrics metrics(manifest);
+  int64_t evaluated = 0, left = 0;
+  std::vector<PassBatches> passes =
+      choosePasses(manifest, datasets, variants, options, console);
+  for (size_t i = 0; i < datasets.size(); ++i) {
+    if (!datasets[i])
+      continue;
+    const Dataset &data = *datasets[i];
+    const Function &function = *session.findFunction("eval_step", variants[i]);
+    int64_t samples = passes[i].samples;
+    evaluated += samples;
+    left += data.getSamples() - samples;
+    forEachBatch(session, function, data, passes[i], options, ranks.getRank(),
+                 ranks.getSize(), [&](int64_t) {
+                   sums.add(session, session.fetchResults(function));
+                   metrics.add(session, function);
+                   if (getReceivedSignal())
+                     sums.isCut() = 1;
+                   return sums.isCut() == 0;
+                 });
+  }
+  session.printNotes(console);
+  for (const auto &data : datasets)
+    if (data)
+      data->printNotes(console);
+  if (evaluated == 0)
+    throw badInput("--eval-data",
+                   fmt::format("{} samples, fewer than a batch of {}, and "
+                               "this loss cannot mask padding",
+                               left, manifest.batch),
+                   "give more samples, or compile with a smaller --batch");
+  if (left != 0)
+    console.noteOnce(fmt::format(
+        "evaluation leaves out the last {} samples: a loss that the graph "
+        "computes cannot mask padding",
+        left));
+  ranks.allReduce(sums.values.data(), static_cast<int64_t>(sums.values.size()),
+                  DType::F64, "sums of an evaluation");
+  if (sums.isCut() != 0)
+    return std::nullopt;
+  metrics.addRanks(ranks);
+  Evaluation result;
+  double loss = sums.getLoss();
+  result.metrics.push_back({"eval_loss", loss});
+  if (auto accuracy = sums.getAccuracy())
+    result.metrics.push_back({"eval_accuracy", *accuracy});
+  metrics.finish(loss, result.metrics, result.tables);
+  return result;
+}
+
+void ingot::runtime::predict(Session &session, const Datasets &datasets,
+                             const std::vector<size_t> &variants,
+                             const Options &options, const std::string &path,
+                             Console &console) {
+  size_t i = 0;
+  while (!datasets[i])
+    ++i;
+  const Dataset &data = *datasets[i];
+  const Function &function = *session.findFunction("predict", variants[i]);
+  int64_t batch = session.getManifest().getBatch(variants[i]),
+          samples = data.getSamples();
+  struct Column {
+    const TensorSpec *spec;
+    int64_t rowBytes;
+    std::string bytes;
+  };
+  std::vector<Column> columns;
+  for (const TensorSpec &output : function.spec->outputs) {
+    if (output.shape.empty() || output.shape[0] != batch) {
+      console.noteOnce("output '" + output.name +
+                       "' has no batch dimension: not in the predictions");
+      continue;
+    }
+    Column &column = columns.emplace_back();
+    column.spec = &output;
+    column.rowBytes = output.getBytes() / batch;
+    column.bytes.reserve(column.rowBytes * samples);
+  }
+  forEachBatch(session, function, data, PassBatches(samples, batch), options,
+               /*rank=*/0, /*size=*/1, [&](int64_t count) {
+                 for (Column &column : columns)
+                   column.bytes.append(session.getOutput(*column.spec),
+                                       column.rowBytes * count);
+                 return true;
+               });
+  session.printNotes(console);
+  ZipWriter writer(path);
+  for (const Column &column : columns) {
+    std::vector<int64_t> shape = column.spec->shape;
+    shape[0] = samples;
+    std::string header = makeNpyHeader(column.spec->dtype, shape);
+    writer.begin(column.spec->name + ".npy",
+                 header.size() + column.bytes.size());
+    writer.write(header);
+    writer.write(column.bytes);
+    writer.end();
+  }
+  writer.commit();
+}

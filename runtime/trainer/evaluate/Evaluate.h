@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// Evaluation and prediction: passes over data without training.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_RUNTIME_TRAINER_EVALUATE_EVALUATE_H
+#define INGOT_RUNTIME_TRAINER_EVALUATE_EVALUATE_H
+
+#include "runtime/observe/MetricsLog.h"
+#include "runtime/trainer/input/Feed.h"
+#include "runtime/trainer/session/Session.h"
+
+#include <optional>
+#include <string>
+
+namespace ingot::runtime {
+
+class Communicator;
+class Console;
+
+struct Evaluation {
+  /// By their names in the log, `eval_loss` first.
+  MetricList metrics;
+  std::vector<MetricTable> tables;
+};
+
+/// Computes the loss over all samples, or over full batches only if the module
+/// cannot mask padding. `data` has those of each of `variants`, null where
+/// there are none. Ranks divide the batches and receive the same result, which
+/// is nothing if a signal came to one of them. Throws Error.
+std::optional<Evaluation> evaluate(Session &session, const Datasets &data,
+                                   const std::vector<size_t> &variants,
+                                   const Options &options, Communicator &ranks,
+                                   Console &console);
+
+/// Writes the model's outputs for every sample as an .npz file. All samples are
+/// of one variant. Throws Error.
+void predict(Session &session, const Datasets &data,
+             const std::vector<size_t> &variants, const Options &options,
+             const std::string &path, Console &console);
+
+} // namespace ingot::runtime
+
+#endif // INGOT_RUNTIME_TRAINER_EVALUATE_EVALUATE_H

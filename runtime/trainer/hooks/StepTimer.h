@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// --tune=measure:SECONDS: takes the time of some steps of a run, for --tune of
+// trainers and of ingotc, which run trainers with several settings.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_RUNTIME_TRAINER_HOOKS_STEPTIMER_H
+#define INGOT_RUNTIME_TRAINER_HOOKS_STEPTIMER_H
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ingot::runtime {
+
+/// What was measured of some steps.
+struct StepTimes {
+  int64_t steps = 0;
+  /// The median of the steps, and the part of it that they waited for data.
+  double stepMs = 0, dataMs = 0;
+  /// The checksum of the first losses, which tells whether two runs compute
+  /// the same.
+  uint32_t losses = 0;
+};
+
+class StepTimer {
+public:
+  explicit StepTimer(double seconds) : seconds(seconds) {}
+
+  /// More steps than are ever measured.
+  static constexpr int64_t kMost = 1'000'000;
+
+  void addResults(float loss, double dataMs);
+  /// Called when a step has ended.
+  void endStep();
+  bool isDone() const;
+  StepTimes get() const;
+
+private:
+  double seconds;
+  int64_t steps = 0;
+  std::chrono::steady_clock::time_point last, begin;
+  std::vector<double> times, waits;
+  std::string losses;
+};
+
+/// Returns the seconds in an option's value `measure:SECONDS`, 0 if that is no
+/// number above 0, nothing for other values.
+std::optional<double> parseMeasuring(std::string_view value);
+
+/// The times as a line of JSON, and read from one; nothing if it is none.
+std::string formatStepTimes(const StepTimes &times);
+std::optional<StepTimes> parseStepTimes(const std::string &text);
+
+} // namespace ingot::runtime
+
+#endif // INGOT_RUNTIME_TRAINER_HOOKS_STEPTIMER_H
