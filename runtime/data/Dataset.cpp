@@ -141,7 +141,7 @@ findSource(const Reader &reader, const InputSpec &input, const Recipe *recipe) {
     names = {"text", "txt"};
   else if (recipe && recipe->getSequence())
     names = {"input_ids", "tokens", "ids"};
-  else if (reader.getKind() == "CSV")
+  else if (reader.getKind() == "CSV" || reader.getKind() == "Parquet")
     names = {"*"};
   for (const char *name : names)
     if (auto found = reader.findField(name))

@@ -207,8 +207,9 @@ private:
     for (const char *ending : {".zst", ".gz"})
       if (name.ends_with(ending))
         name.resize(name.size() - std::strlen(ending));
-    for (const char *ending : {".arrow", ".tar", ".tgz", ".npz", ".npy",
-                               ".jsonl", ".ndjson", ".bin", ".csv", ".tsv"})
+    for (const char *ending :
+         {".arrow", ".parquet", ".tar", ".tgz", ".npz", ".npy", ".jsonl",
+          ".ndjson", ".bin", ".csv", ".tsv"})
       if (name.ends_with(ending))
         return true;
     return false;

@@ -160,8 +160,7 @@ private:
                     "there are numbers in place of the names of columns");
     columns = names.size();
     for (size_t i = 0; i < columns; ++i)
-      if (names[i] != "labels" && names[i] != "label" && names[i] != "cls" &&
-          names[i] != "targets" && names[i] != "target")
+      if (!isLabelColumn(names[i]))
         features.push_back(i);
     // All columns but labels together.
     if (known.insert("*").second)

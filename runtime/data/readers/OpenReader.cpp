@@ -29,6 +29,8 @@ ingot::runtime::openReader(const std::string &path,
     return openTokens(std::move(file), options);
   if (!isArray && isArrow(bytes))
     return openArrow(std::move(file));
+  if (!isArray && isParquet(bytes))
+    return openParquet(std::move(file));
   if (!isArray && isTar(bytes))
     return openTar(std::move(file));
   if (!isArray && areJsonLines(bytes))
@@ -36,10 +38,11 @@ ingot::runtime::openReader(const std::string &path,
   if (!isArray && isTable(path))
     return openTable(std::move(file));
   if (!isArray)
-    throw badInput(path, "no kind of file that samples are read from",
-                   "give a file of one of the kinds .npz, .npy, .bin, .tar, "
-                   ".arrow, .jsonl and .csv, or a folder DIR/CLASS/FILE of "
-                   "pictures; .tar and others may be compressed with gzip or "
-                   "zstd");
+    throw badInput(
+        path, "no kind of file that samples are read from",
+        "give a file of one of the kinds .npz, .npy, .bin, .tar, "
+        ".arrow, .parquet, .jsonl and .csv, or a folder DIR/CLASS/FILE of "
+        "pictures; .tar and others may be compressed with gzip or "
+        "zstd");
   return openArrays(std::move(file), options.only);
 }

@@ -6,6 +6,11 @@
 
 using namespace ingot::runtime;
 
+bool ingot::runtime::isLabelColumn(std::string_view name) {
+  return name == "labels" || name == "label" || name == "cls" ||
+         name == "targets" || name == "target";
+}
+
 int64_t Value::getElements() const {
   int64_t elements = 1;
   for (int64_t extent : shape)

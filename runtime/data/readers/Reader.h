@@ -37,6 +37,9 @@ struct Value {
   std::string describe() const;
 };
 
+/// Whether a column of a table holds labels by its name.
+bool isLabelColumn(std::string_view name);
+
 class Reader {
 public:
   virtual ~Reader() = default;

@@ -71,6 +71,10 @@ bool isTable(const std::string &path);
 /// Opens the stream or the file format of Apache Arrow.
 std::unique_ptr<Reader> openArrow(MappedFile file);
 bool isArrow(std::string_view bytes);
+/// Opens a table in Apache Parquet: a field for each column, and `*`, the
+/// numbers of all that are no labels.
+std::unique_ptr<Reader> openParquet(MappedFile file);
+bool isParquet(std::string_view bytes);
 /// Opens DIR/CLASS/FILE: the fields `image` and `labels`, the place of CLASS in
 /// `classes`, which has all that have files, or else in sorted order.
 std::unique_ptr<Reader> openFolder(const std::string &path,

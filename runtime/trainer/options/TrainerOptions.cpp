@@ -74,8 +74,9 @@ void OptionTable::addData(Options &options) {
   app.add_option("--data", options.data,
                  "Training data: .npz files with one array per input (first "
                  "axis = samples), .npy for a model with one input, .bin token "
-                 "files, .tar, .arrow or .jsonl shards, or folders "
-                 "DIR/CLASS/FILE of pictures; FILE:WEIGHT mixes sources")
+                 "files, .tar, .arrow, .parquet, .jsonl or .csv shards, or "
+                 "folders DIR/CLASS/FILE of pictures; FILE:WEIGHT mixes "
+                 "sources")
       ->type_name("FILE...")
       ->group(group);
   app.add_option("--eval-data", options.evalData, "Evaluation data, likewise")

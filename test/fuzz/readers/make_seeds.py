@@ -13,6 +13,7 @@ import tarfile
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet
 from PIL import Image
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "end-to-end"))
@@ -76,6 +77,62 @@ def arrow(write, table):
     return out.getvalue().to_pybytes()
 
 
+def token_table():
+    rows = np.arange(12 * 16).reshape(12, 16) * 7 % 32
+    return pa.table({"ids": rows.tolist(), "labels": ((rows * 3 + 1) % 32).tolist()})
+
+
+def parquet(table, **options):
+    out = io.BytesIO()
+    pa.parquet.write_table(table, out, store_schema=False, write_statistics=False, **options)
+    return out.getvalue()
+
+
+def parquet_seeds():
+    """Each encoding, kind of page and codec. ParquetTest knows the values of the row i."""
+    rows = range(12)
+    table = pa.table(
+        {
+            "byte": pa.array([i * 20 for i in rows], pa.uint8()),
+            "short": pa.array([i * 3000 - 9000 for i in rows], pa.int16()),
+            "int": pa.array([i * 1000003 for i in rows], pa.int32()),
+            "long": pa.array([i * 10**15 - 3 * 10**15 for i in rows], pa.int64()),
+            "half": pa.array(np.arange(12, dtype=np.float16) / 4),
+            "float": pa.array([i / 8 for i in rows], pa.float32()),
+            "double": [i / 3 for i in rows],
+            "flag": [i % 3 == 0 for i in rows],
+            "text": [f"text {i % 4}" for i in rows],
+            "ids": pa.array([[10 * i + k for k in range(i % 4)] for i in rows], pa.list_(pa.int32())),
+            "pairs": pa.array([[[i, k] for k in range(3)] for i in rows], pa.list_(pa.list_(pa.int64()))),
+            "fixed": pa.array([[i, i + 0.5] for i in rows], pa.list_(pa.float32(), 2)),
+            "image": [{"bytes": b"picture %d" % i, "path": None} for i in rows],
+            "some": pa.array([None if i % 4 == 1 else i for i in rows], pa.int32()),
+            "words": [None if i % 4 == 2 else str(i) for i in rows],
+            "holes": pa.array(
+                [None if i == 3 else [i, None] if i == 4 else [i, i] for i in rows], pa.list_(pa.int64())
+            ),
+            "day": pa.array(list(rows), pa.date32()),
+            "label": pa.array([i % 3 for i in rows], pa.int64()),
+        }
+    )
+    integers = ["byte", "short", "int", "long", "ids.list.element", "pairs.list.element.list.element", "some", "label"]
+    packed = dict.fromkeys(integers, "DELTA_BINARY_PACKED")
+    packed |= {"text": "DELTA_BYTE_ARRAY", "words": "DELTA_BYTE_ARRAY", "image.bytes": "DELTA_LENGTH_BYTE_ARRAY"}
+    packed |= dict.fromkeys(("half", "float", "double", "fixed.list.element"), "BYTE_STREAM_SPLIT")
+    plain = {"use_dictionary": False, "data_page_version": "1.0"}
+    packed = {"use_dictionary": False, "data_page_version": "2.0", "column_encoding": packed | {"flag": "RLE"}}
+    return {
+        "plain": parquet(table, compression="none", **plain),
+        "plain-snappy": parquet(table, compression="snappy", row_group_size=5, data_page_size=16, **plain),
+        "dictionary": parquet(table, compression="none", row_group_size=7, write_page_checksum=True),
+        "dictionary-zstd": parquet(table, compression="zstd", data_page_version="2.0", data_page_size=32),
+        "packed": parquet(table, compression="none", **packed),
+        "packed-gzip": parquet(table, compression="gzip", row_group_size=5, **packed),
+        "tokens": parquet(token_table(), row_group_size=5),
+        "packed-lz4": parquet(table, compression="lz4", **packed | {"data_page_version": "1.0"}),
+    }
+
+
 def main():
     floats, ints = np.arange(6, dtype=np.float32).reshape(2, 3), np.arange(4, dtype=np.int64)
     # Three sequences in two documents.
@@ -92,8 +149,7 @@ def main():
         "index/pair": struct.pack("<H", len(index)) + index + struct.pack("<9H", *range(1, 10)),
         "tokens/four": struct.pack("<256i4H", 20240520, 1, 4, *[0] * 253, 1, 2, 3, 4),
     }
-    rows = np.arange(12 * 16).reshape(12, 16) * 7 % 32
-    tokens = pa.table({"ids": rows.tolist(), "labels": ((rows * 3 + 1) % 32).tolist()})
+    tokens = token_table()
     kinds = pa.table(
         {
             "fixed": pa.array([[1.0, 2.0], [3.0, 4.0]], pa.list_(pa.float32(), 2)),
@@ -109,6 +165,8 @@ def main():
         "arrow/stream": arrow(pa.ipc.new_stream, tokens),
         "arrow/file": arrow(pa.ipc.new_file, tokens),
         "arrow/kinds": arrow(pa.ipc.new_stream, kinds),
+        "csv/numbers": b'a,"b, c",labels\r\n1,2.5,0\r\n-3,1e4,1\r\n',
+        "csv/quotes": b'\xef\xbb\xbftext;cls\n"two\nlines and a "" quote";3\n\n',
         "jsonlines/two": b'{"x": [[1, 2], [3, 4.5]], "labels": 1}\n{"x": [[5, 6], [7, 8]], "labels": -100}\n',
         "jsonlines/text": b'{"text": "a\\u00e9"}\n\n{"text": ""}',
         "picture/jpeg": picture(format="JPEG"),
@@ -130,6 +188,7 @@ def main():
     }
     kinds = all_kinds(11, 9)
     seeds |= {f"picture/{name}": kinds[name] for name in PICTURES}
+    seeds |= {f"parquet/{name}": content for name, content in parquet_seeds().items()}
     for name, content in seeds.items():
         path = SEEDS / name
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -28,7 +28,7 @@ g (int64[n,16] ids) => (float[n,16,32] logits) {
   logits = MatMul(e, w)
 }"""
 RECIPE = "image=decode,resize:10,crop:8,flip,trivial-augment,color-jitter:hue=0.1:contrast=0.3,normalize:0.5:0.5"
-ARROW = HERE.parent / "fuzz/readers/seeds/arrow"
+SEEDS = HERE.parent / "fuzz/readers/seeds"
 
 
 def write_pictures(ingot, count=48):
@@ -165,15 +165,15 @@ def layouts(ingot):
 
 @case("data-arrow")
 def arrow(ingot):
-    """What `datasets` writes: a stream of record batches, and the file format."""
+    """What `datasets` writes: a stream of record batches, the file format, and Parquet."""
     path = write_model(ingot, TOKENS, table=(32, 8), w=(8, 32))
     trainer = ingot.compile(path, "--loss", "cross-entropy", "--batch", "4")
     rows = np.arange(12 * 16).reshape(12, 16) * 7 % 32
     arrays = ingot.path("rows.npz")
     np.savez(arrays, ids=rows, labels=(rows * 3 + 1) % 32)
     want = losses(ingot, trainer, "--data", arrays, "--epochs", "2")
-    for name in ("stream", "file"):
-        got = losses(ingot, trainer, "--data", ARROW / name, "--epochs", "2")
+    for name in ("arrow/stream", "arrow/file", "parquet/tokens"):
+        got = losses(ingot, trainer, "--data", SEEDS / name, "--epochs", "2")
         check(got == want, f"{name}: {got} instead of {want}")
 
 

@@ -183,6 +183,8 @@ INSTANTIATE_TEST_SUITE_P(
         Kind{"arrow stream", "%.arrow", readSeed("arrow/stream")},
         Kind{"arrow file", "%.arrow", readSeed("arrow/file")},
         Kind{"arrow kinds", "%.arrow", readSeed("arrow/kinds")},
+        Kind{"Parquet", "%.parquet", readSeed("parquet/plain-snappy")},
+        Kind{"packed Parquet", "%.parquet", readSeed("parquet/packed-gzip")},
         Kind{"lines", "%.jsonl", kLines},
         Kind{"packed lines", "%.jsonl", "{\"ids\": [4, 5]}\n{\"ids\": [7]}\n",
              nullptr, "", "ids", "pack"},

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// Any bytes as a table of text.
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/fuzz/readers/Fuzzer.h"
+
+#include "test/fuzz/readers/ReadAll.h"
+
+using namespace ingot::runtime;
+
+void ingot::fuzz::read(std::string_view bytes) { readAll(bytes, "input.csv"); }
