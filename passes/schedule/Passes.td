@@ -182,6 +182,10 @@ def AssignStreams : Pass<"ingot-assign-streams", "::mlir::func::FuncOp"> {
     - before the second region after it starts, and
     - at the end of the function.
 
+    A run whose first results are needed before all of it is done, such as one that quantizes all weights, is put into
+    the order in which its results are needed, and is divided into regions that are waited for one by one; they count as
+    one region that starts.
+
     What a region uses is live until then, so that the arena may grow by `max-growth` percent, or `free-bytes`; regions
     that would take more are left out, those at the peak first. Exchanges between ranks stay where they are, and
     functions that wait for states of other ranks are left alone.

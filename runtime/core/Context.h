@@ -32,6 +32,12 @@ struct ingot_event {
   int32_t function;
   int64_t kernel;
   std::chrono::steady_clock::time_point begin, end;
+  /// Where a device has several: 0 for the one of the step, 1 for what runs
+  /// beside it, 2 for exchanges.
+  int32_t queue = 0;
+  /// What the device calls the function that took most of the time, as an index
+  /// into the context's eventNames; -1 if it does not say.
+  int32_t name = -1;
 };
 
 namespace ingot::runtime {
@@ -117,6 +123,8 @@ struct ingot_context {
   ingot::runtime::TickClock clock;
   int32_t function = 0;
   std::vector<ingot_event> events;
+  /// What events refer to.
+  std::vector<std::string> eventNames;
   /// Receives notifications; may be null.
   ingot_observer *observer = nullptr;
   /// Is told of kernels; may be null.

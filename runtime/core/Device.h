@@ -98,6 +98,11 @@ public:
   /// from run to run. Called before the first run. Returns false if there are
   /// none.
   virtual bool allowVariation() { return false; }
+  /// Gets ready to time kernels and calls of runs that are profiled. Called
+  /// before the first run.
+  virtual void prepareProfile() {}
+  /// Says how they are timed; empty where that is the host's clock.
+  virtual std::string describeTimes() const { return ""; }
   /// Returns the copies by which the host accesses the blocks; null where it
   /// uses their addresses.
   virtual Transfers *getTransfers() = 0;

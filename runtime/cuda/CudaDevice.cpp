@@ -5,7 +5,10 @@
 #include "runtime/comm/Communicator.h"
 #include "runtime/core/DType.h"
 #include "runtime/core/Error.h"
-#include "runtime/cuda/Nvtx.h"
+#include "runtime/cuda/Switches.h"
+#include "runtime/cuda/profile/ActivityTimes.h"
+#include "runtime/cuda/profile/EventTimes.h"
+#include "runtime/cuda/profile/Nvtx.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -48,7 +51,7 @@ CudaDevice::CudaDevice(const ingot_module_t &module, const Manifest &manifest,
     : module(module), manifest(manifest) {
   openGpu();
   loadCode(module);
-  if (ranks > 1)
+  if (ranks > 1 || getSwitches().exchangesAlone)
     exchanged = std::make_unique<NcclMemory>();
   state = allocateExchanged(manifest.stateBytes);
   arena = allocateExchanged(manifest.arenaBytes);
@@ -74,9 +77,9 @@ CudaDevice::~CudaDevice() {
   launches.reset();
   tuner.reset();
   sides.reset();
-  for (const std::vector<CUevent> &events : {marks, freeTimers})
-    for (CUevent event : events)
-      (void)driver.cuEventDestroy(event);
+  times.reset();
+  for (CUevent event : marks)
+    (void)driver.cuEventDestroy(event);
   for (void *block : hostBlocks)
     (void)driver.cuMemFreeHost(block);
   for (CUdeviceptr block : {shards, staging, arena, state})
@@ -323,7 +326,10 @@ void CudaDevice::run(ingot_context &context, int32_t index,
   std::string name =
       isNvtxActive() ? manifest.getSymbol(manifest.functions[index]) : "";
   DeviceRange range(*this, name.c_str());
-  bool isObserved = context.profiling || context.observer;
+  if (context.profiling && !times)
+    times = std::make_unique<EventTimes>(driver, stream, "");
+  bool seesGraphs = times && times->seesGraphs();
+  bool isObserved = (context.profiling && !seesGraphs) || context.observer;
   auto gathers = nccl ? nccl->getDeferred() : std::vector<Nccl::Bucket>();
   Recording &recording = recordings[{index, std::move(gathers)}];
   guardLibraryCall(&context, "CUDA", [&] {
@@ -347,9 +353,29 @@ void CudaDevice::run(ingot_context &context, int32_t index,
       if (nccl)
         nccl->setDeferred(recording.deferred);
     }
-    if (context.profiling)
+    if (context.profiling || seesGraphs)
       collectTimes(context);
   });
+}
+
+void CudaDevice::prepareProfile() {
+  try {
+    times = std::make_unique<ActivityTimes>(driver.getMajor());
+  } catch (const Error &error) {
+    times = std::make_unique<EventTimes>(driver, stream, error.what());
+  }
+}
+
+std::string CudaDevice::describeTimes() const {
+  return times ? times->describe() : "";
+}
+
+void CudaDevice::collectTimes(ingot_context &context) {
+  waitForRuns();
+  // A library that is there may still see nothing.
+  if (!times->collect(context))
+    times = std::make_unique<EventTimes>(
+        driver, stream, times->describe() + " are not known here");
 }
 
 void CudaDevice::noteTuning(ingot_context &context) {
@@ -500,7 +526,7 @@ void CudaDevice::clear(void *to, size_t bytes) {
 }
 
 SideStream *CudaDevice::getSides() {
-  if (!isRecording)
+  if (!isRecording || getSwitches().hasOneStream)
     return nullptr;
   if (!sides)
     sides = std::make_unique<SideStream>(driver, stream);
@@ -510,7 +536,7 @@ SideStream *CudaDevice::getSides() {
 BlasLt &CudaDevice::getBlasLt() {
   if (!blasLt)
     blasLt = std::make_unique<BlasLt>(driver, stream, tuner.get());
-  blasLt->setStream(getStream());
+  blasLt->setStream(getStream(), isBeside);
   return *blasLt;
 }
 
@@ -536,7 +562,7 @@ Nccl &CudaDevice::getNccl(Communicator &ranks) {
 }
 
 CudaDevice::Call::Call(CudaDevice &device, ingot_context &context,
-                       int64_t kernel)
+                       int64_t kernel, bool isExchange)
     : device(device), context(context), kernel(kernel) {
   if (isNvtxActive()) {
     const auto &kernels = device.manifest.functions[context.function].kernels;
@@ -544,8 +570,12 @@ CudaDevice::Call::Call(CudaDevice &device, ingot_context &context,
         kernel >= 0 && kernel < static_cast<int64_t>(kernels.size());
     pushNvtxRange(isListed ? kernels[kernel].name.c_str() : "kernel");
   }
-  if (context.profiling)
-    begin = device.takeTimer();
+  // What is recorded now may be profiled later.
+  isTimed = device.times && (context.profiling || device.times->seesGraphs());
+  if (isTimed)
+    device.times->begin(kernel, isExchange                            ? 2
+                                : device.getStream() != device.stream ? 1
+                                                                      : 0);
 }
 
 CudaDevice::Call::~Call() {
@@ -553,48 +583,10 @@ CudaDevice::Call::~Call() {
   if (context.failed)
     return;
   guardLibraryCall(&context, "CUDA", [&] {
-    if (begin)
-      device.timed.push_back({begin, device.takeTimer(), kernel});
+    if (isTimed)
+      device.times->end();
     // The observer reads results through transfers, which wait for the call.
     if (context.observer)
       context.observer->called(context.function, kernel);
   });
-}
-
-/// Records an event at this point of the stream.
-CUevent CudaDevice::takeTimer() {
-  CUevent event;
-  if (freeTimers.empty()) {
-    event = makeEvent(CU_EVENT_DEFAULT);
-  } else {
-    event = freeTimers.back();
-    freeTimers.pop_back();
-  }
-  driver.check(driver.cuEventRecord(event, stream), "recording an event");
-  return event;
-}
-
-/// Converts the events of a run to times of the host's clock.
-void CudaDevice::collectTimes(ingot_context &context) {
-  using namespace std::chrono;
-  waitForRuns();
-  if (timed.empty())
-    return;
-  CUevent first = timed.front().begin, last = timed.back().end;
-  auto elapsed = [&](CUevent from, CUevent to) {
-    float milliseconds = 0;
-    driver.check(driver.cuEventElapsedTime(&milliseconds, from, to),
-                 "reading an event");
-    return duration_cast<steady_clock::duration>(
-        duration<float, std::milli>(milliseconds));
-  };
-  auto start = steady_clock::now() - elapsed(first, last);
-  for (const TimedCall &call : timed) {
-    if (context.events.size() < context.kMaxEvents)
-      context.events.push_back({context.function, call.kernel,
-                                start + elapsed(first, call.begin),
-                                start + elapsed(first, call.end)});
-    freeTimers.insert(freeTimers.end(), {call.begin, call.end});
-  }
-  timed.clear();
 }

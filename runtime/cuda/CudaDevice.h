@@ -8,8 +8,8 @@
 // The first run of a function launches kernel by kernel, which loads code and
 // lets libraries choose algorithms. The second is captured in a CUDA graph, and
 // from then on a run is a single launch, in which the regions that the compiler
-// chose run beside other calls. INGOT_CUDA_GRAPH=0, profiles and
-// watches always launch kernel by kernel.
+// chose run beside other calls. INGOT_CUDA_GRAPH=0 and watches always launch
+// kernel by kernel, and so do profiles where CUPTI is not.
 //
 // All-gathers that a function defers are the beginning of the next function: a
 // graph completes what it starts.
@@ -29,6 +29,7 @@
 #include "runtime/cuda/libraries/Dnn.h"
 #include "runtime/cuda/libraries/DnnAttention.h"
 #include "runtime/cuda/libraries/Nccl.h"
+#include "runtime/cuda/profile/CallTimes.h"
 
 #include <map>
 #include <memory>
@@ -54,6 +55,8 @@ public:
   Transfers *getTransfers() override { return this; }
   bool tune(const Tuning &tuning) override;
   bool allowVariation() override;
+  void prepareProfile() override;
+  std::string describeTimes() const override;
   void run(ingot_context &context, int32_t index,
            ingot_step_fn function) override;
   void completeState() override;
@@ -68,6 +71,10 @@ public:
   /// Returns the stream of regions beside other calls; null unless the function
   /// is being recorded, since otherwise everything runs in order.
   SideStream *getSides();
+  /// Begins or ends a region beside other calls, recorded or not.
+  void setBeside(bool is) { isBeside = is; }
+  /// Whether runs exchange data with NCCL.
+  bool exchanges() const { return exchanged != nullptr; }
 
   /// Launches a kernel. With `tunes`, --tune may try another number of blocks.
   void launch(const ingot_context &context, const ingot_grid_kernel &kernel,
@@ -86,14 +93,15 @@ public:
   /// observer is notified of.
   class Call {
   public:
-    Call(CudaDevice &device, ingot_context &context, int64_t kernel);
+    Call(CudaDevice &device, ingot_context &context, int64_t kernel,
+         bool isExchange = false);
     ~Call();
 
   private:
     CudaDevice &device;
     ingot_context &context;
     int64_t kernel;
-    CUevent begin = nullptr;
+    bool isTimed = false;
   };
 
 private:
@@ -131,7 +139,6 @@ private:
   /// Tells users what --tune has done in a run.
   void noteTuning(ingot_context &context);
   void waitForRuns();
-  CUevent takeTimer();
   void collectTimes(ingot_context &context);
 
   const ingot_module_t &module;
@@ -169,20 +176,14 @@ private:
   /// By function, and by the all-gathers that it begins with.
   std::map<std::pair<int32_t, std::vector<Nccl::Bucket>>, Recording> recordings;
   std::unique_ptr<SideStream> sides;
-  bool records = true, isRecording = false;
+  bool records = true, isRecording = false, isBeside = false;
   bool isDeterministic = true;
 
   std::vector<CUevent> marks;
   /// The mark after all runs so far, which waitForRuns sets.
   std::optional<Mark> runsDone;
-
-  /// A call of an entry point in a profiled run.
-  struct TimedCall {
-    CUevent begin, end;
-    int64_t kernel;
-  };
-  std::vector<TimedCall> timed;
-  std::vector<CUevent> freeTimers;
+  /// Null unless runs have been profiled, or may be.
+  std::unique_ptr<CallTimes> times;
 };
 
 } // namespace ingot::runtime

@@ -21,10 +21,10 @@ using namespace ingot::runtime;
 /// Runs `body(device)` as one call of the step. Calls enqueue their work.
 template <typename Body>
 static void enqueue(ingot_context *context, const char *name, int64_t kernel,
-                    Body body) {
+                    Body body, bool isExchange = false) {
   guardLibraryCall(context, name, [&] {
     auto &device = static_cast<CudaDevice &>(*context->device);
-    CudaDevice::Call call(device, *context, kernel);
+    CudaDevice::Call call(device, *context, kernel, isExchange);
     body(device);
   });
 }
@@ -201,7 +201,8 @@ void ingot_attention_grad(
 }
 
 static bool isAlone(const ingot_context *context) {
-  return !context->ranks || context->ranks->getSize() == 1;
+  return !context->ranks ||
+         !static_cast<CudaDevice &>(*context->device).exchanges();
 }
 
 /// Runs `body(nccl, stream)` if there are several ranks. Failures keep their
@@ -211,16 +212,19 @@ static void exchange(ingot_context *context, const char *name, const Desc &desc,
                      Body body) {
   if (isAlone(context))
     return;
-  enqueue(context, name, desc.index, [&](CudaDevice &device) {
-    try {
-      Nccl &nccl = device.getNccl(*context->ranks);
-      if (std::string note = nccl.takeNote(); !note.empty())
-        context->notes.push_back(note);
-      body(nccl, device.getStream());
-    } catch (const Error &error) {
-      context->fail(error);
-    }
-  });
+  enqueue(
+      context, name, desc.index,
+      [&](CudaDevice &device) {
+        try {
+          Nccl &nccl = device.getNccl(*context->ranks);
+          if (std::string note = nccl.takeNote(); !note.empty())
+            context->notes.push_back(note);
+          body(nccl, device.getStream());
+        } catch (const Error &error) {
+          context->fail(error);
+        }
+      },
+      /*isExchange=*/true);
 }
 
 using Start = void (Nccl::*)(const Nccl::Bucket &, CUstream);
@@ -308,11 +312,18 @@ static void changeStream(ingot_context *context, Body body) {
   });
 }
 
+/// Tells the device that a region begins or ends, recorded or not.
+static void setBeside(ingot_context *context, bool is) {
+  static_cast<CudaDevice &>(*context->device).setBeside(is);
+}
+
 void ingot_side_start(ingot_context *context, const ingot_side_desc *desc) {
+  setBeside(context, true);
   changeStream(context, [&](SideStream &sides) { sides.start(desc->number); });
 }
 
 void ingot_side_end(ingot_context *context, const ingot_side_desc *desc) {
+  setBeside(context, false);
   changeStream(context, [&](SideStream &sides) { sides.end(desc->number); });
 }
 

@@ -3,6 +3,7 @@
 #include "runtime/cuda/Driver.h"
 
 #include "runtime/core/Error.h"
+#include "runtime/cuda/Switches.h"
 
 using namespace ingot::runtime;
 
@@ -37,9 +38,10 @@ CUstream Driver::makeStream(Priority priority) const {
   int lowest = 0, highest = 0;
   check(cuCtxGetStreamPriorityRange(&lowest, &highest), "making a stream");
   CUstream stream = nullptr;
+  bool isHighest =
+      priority == Priority::Highest || !getSwitches().hasPriorities;
   check(cuStreamCreateWithPriority(&stream, CU_STREAM_NON_BLOCKING,
-                                   priority == Priority::Highest ? highest
-                                                                 : lowest),
+                                   isHighest ? highest : lowest),
         "making a stream");
   return stream;
 }
@@ -55,6 +57,10 @@ std::string Driver::describe(CUresult result) const {
 void Driver::check(CUresult result, const char *action) const {
   if (result == CUDA_SUCCESS)
     return;
+  // The plan fits; contexts, code and graphs come to it.
+  if (result == CUDA_ERROR_OUT_OF_MEMORY)
+    throw failure("GPU memory", std::string(action) + ": " + describe(result),
+                  kMemoryHint);
   throw failure("CUDA", std::string(action) + ": " + describe(result),
                 "check the GPU with nvidia-smi; INGOT_CUDA_GRAPH=0 launches "
                 "kernels one by one");

@@ -2,6 +2,8 @@
 
 #include "runtime/cuda/Tuner.h"
 
+#include "runtime/cuda/Switches.h"
+
 #include <algorithm>
 #include <cstdio>
 #include <string_view>
@@ -73,8 +75,22 @@ std::optional<float> Tuner::time(const std::function<bool()> &put) {
   return best;
 }
 
-Tuner::Search::Search(Tuner &tuner)
-    : tuner(tuner), begin(std::chrono::steady_clock::now()) {}
+/// Adds a line to the file that tools/gpu-check reads: what was measured, and
+/// the milliseconds.
+static void writeTime(const std::string &key, size_t number,
+                      const std::string &name, float milliseconds) {
+  const std::string &path = getSwitches().tuneTimes;
+  std::FILE *file = path.empty() ? nullptr : std::fopen(path.c_str(), "a");
+  if (!file)
+    return;
+  std::fprintf(file, "%s;%zu;%s;%.6f\n", key.c_str(), number, name.c_str(),
+               milliseconds);
+  std::fclose(file);
+}
+
+Tuner::Search::Search(Tuner &tuner, std::string key)
+    : tuner(tuner), key(std::move(key)),
+      begin(std::chrono::steady_clock::now()) {}
 
 Tuner::Search::~Search() {
   tuner.spent += std::chrono::steady_clock::now() - begin;
@@ -86,16 +102,19 @@ bool Tuner::Search::hasTime() const {
 }
 
 std::optional<size_t>
-Tuner::Search::findFastest(size_t count,
-                           const std::function<bool(size_t)> &put) {
+Tuner::Search::findFastest(size_t count, const std::function<bool(size_t)> &put,
+                           const std::function<std::string(size_t)> &name) {
   std::optional<size_t> fastest;
   float least = 0;
   for (size_t i = 0; i < count; ++i) {
     // Some of the candidates would be no choice among all of them.
     if (!hasTime())
       return std::nullopt;
-    if (std::optional<float> found = tuner.time([&] { return put(i); });
-        found && (!fastest || *found < least)) {
+    std::optional<float> found = tuner.time([&] { return put(i); });
+    if (!found)
+      continue;
+    writeTime(key, i, name(i), *found);
+    if (!fastest || *found < least) {
       fastest = i;
       least = *found;
     }

@@ -42,21 +42,24 @@ public:
   /// of the time.
   class Search {
   public:
-    explicit Search(Tuner &tuner);
+    /// Searches a choice for `key`.
+    Search(Tuner &tuner, std::string key);
     ~Search();
     Search(const Search &) = delete;
     Search &operator=(const Search &) = delete;
 
     /// Whether there is time to measure anything.
     bool hasTime() const;
-    /// Returns the fastest of `count` candidates, of which `put` enqueues one;
-    /// nothing if none runs, or if the time ends before all are measured. Waits
-    /// for the GPU. Throws failure.
-    std::optional<size_t> findFastest(size_t count,
-                                      const std::function<bool(size_t)> &put);
+    /// Returns the fastest of `count` candidates, of which `put` enqueues one
+    /// and `name` says which one it is; nothing if none runs, or if the time
+    /// ends before all are measured. Waits for the GPU. Throws failure.
+    std::optional<size_t>
+    findFastest(size_t count, const std::function<bool(size_t)> &put,
+                const std::function<std::string(size_t)> &name);
 
   private:
     Tuner &tuner;
+    std::string key;
     std::chrono::steady_clock::time_point begin;
     bool isMeasured = false;
   };

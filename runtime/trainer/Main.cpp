@@ -155,9 +155,11 @@ static int run(int argc, char **argv, Console &console) {
   } else if (Profiler *profiler = trainer.getProfiler())
     outcome.attempt([&] {
       Profile profile = profiler->take();
-      writeTrace(options.profile, manifest, session.getDevice().describe(),
-                 profile, ranks.getEvents());
-      print(session.getDevice().describe() + "\n" +
+      const Device &device = session.getDevice();
+      std::string times = device.describeTimes();
+      writeTrace(options.profile, manifest, {device.describe(), times}, profile,
+                 ranks.getEvents());
+      print(device.describe() + "\n" + times + (times.empty() ? "" : "\n") +
             makeProfileTable(manifest, profile));
     });
   int status = agreeOnStatus(outcome.getStatus(), ranks);

@@ -6,6 +6,9 @@
 // function: {"library", "case", "ok", "difference"}; a library that does not
 // run at all has a line without a function.
 //
+// --copies BYTES...: times copies on the GPU as profiles time kernels; a line
+// for each size: {"bytes", "us": the time of each, "times": what took them}.
+//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/core/Context.h"
@@ -13,11 +16,13 @@
 #include "runtime/core/Error.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <dlfcn.h>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 using namespace ingot::runtime;
 using nlohmann::json;
@@ -219,7 +224,90 @@ bool Library::run() {
   return all;
 }
 
+namespace {
+/// Copies between parts of one block, each time others.
+class Copies {
+public:
+  explicit Copies(int64_t most);
+  /// Prints the line of copies of `bytes`.
+  void run(int64_t bytes);
+
+private:
+  static void step(ingot_context *context, char *state, char *arena);
+
+  inline static ingot_copy_desc desc = {};
+  inline static int64_t from = 0, to = 0;
+  ingot_module_t module = {};
+  Manifest manifest;
+  std::unique_ptr<Device> device;
+};
+} // namespace
+
+Copies::Copies(int64_t most) {
+  // More than any cache holds.
+  constexpr int64_t least = int64_t(1) << 30;
+  module.device_ptx = ".version 7.0\n.target sm_80\n.address_size 64\n";
+  manifest.targetKind = "cuda";
+  manifest.targetArch = "sm_80";
+  manifest.arenaBytes = std::max(2 * most, least);
+  manifest.functions.emplace_back();
+  // A graph would copy the same bytes each time.
+  setenv("INGOT_CUDA_GRAPH", "0", /*overwrite=*/1);
+  device = openDevice(module, manifest);
+  device->prepareProfile();
+}
+
+void Copies::step(ingot_context *context, char *, char *arena) {
+  ingot_copy(context, &desc, arena + from, arena + to);
+}
+
+void Copies::run(int64_t bytes) {
+  constexpr int times = 12, warmup = 2;
+  desc.bytes = bytes;
+  desc.element_bytes = 1;
+  ingot_context context;
+  context.device = device.get();
+  context.profiling = true;
+  int64_t places = manifest.arenaBytes / bytes;
+  std::vector<double> microseconds;
+  for (int64_t i = 0; i < times; ++i) {
+    from = 2 * i % places * bytes;
+    to = (2 * i + 1) % places * bytes;
+    context.events.clear();
+    device->run(context, /*index=*/0, step);
+    if (context.failed || context.error || context.events.empty())
+      throw failure("copies", "nothing was timed: " + context.message,
+                    "see nvidia-smi");
+    auto time = context.events.back().end - context.events.back().begin;
+    if (i >= warmup)
+      microseconds.push_back(
+          std::chrono::duration<double, std::micro>(time).count());
+  }
+  print({{"bytes", bytes},
+         {"us", microseconds},
+         {"times", device->describeTimes()}});
+}
+
+/// Times copies of all sizes; returns the exit status.
+static int timeCopies(char **arguments, int count) {
+  std::vector<int64_t> sizes;
+  for (int i = 0; i < count; ++i)
+    sizes.push_back(std::max<int64_t>(1, std::atoll(arguments[i])));
+  try {
+    Copies copies(sizes.empty() ? 1 : *std::ranges::max_element(sizes));
+    for (int64_t bytes : sizes)
+      copies.run(bytes);
+  } catch (const Error &error) {
+    std::fprintf(stderr, "error: %s: %s\n", error.getWhere().c_str(),
+                 error.getWhat().c_str());
+    return 1;
+  }
+  return 0;
+}
+
 int main(int argc, char **argv) {
+  if (argc > 1 && std::string_view(argv[1]) == "--copies")
+    return timeCopies(argv + 2, argc - 2);
   bool all = true;
   for (int i = 1; i < argc; ++i)
     try {

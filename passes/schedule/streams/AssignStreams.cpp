@@ -69,6 +69,11 @@ struct AssignStreams : ingot::impl::AssignStreamsBase<AssignStreams> {
           << remark::reason("every operation is needed soon");
       return;
     }
+    if (sortByUse(runs, graph, target->getMachine())) {
+      graph = StepGraph(signature, *target);
+      measure(graph, target->getMachine());
+      runs = split(runs, graph, target->getMachine());
+    }
     fit(runs, graph, *target, most);
     mark(runs, graph);
     report(runs, StepGraph(signature, *target).getArenaBytes());
@@ -149,6 +154,91 @@ private:
       i = std::max(end, i + 1);
     }
     return runs;
+  }
+
+  /// When the first stream needs each node of the runs, from the start of its
+  /// run if it never waits; that of the end of the step where it does not.
+  SmallVector<double> findUses(ArrayRef<Run> runs,
+                               const StepGraph &graph) const {
+    ArrayRef<StepGraph::Node> nodes = graph.getNodes();
+    SmallVector<int64_t> runOf(nodes.size(), -1);
+    for (auto [number, run] : llvm::enumerate(runs))
+      for (unsigned i = run.first; i < run.end; ++i)
+        runOf[i] = static_cast<int64_t>(number);
+    SmallVector<double> start;
+    double now = 0;
+    for (size_t i = 0; i < nodes.size(); ++i) {
+      start.push_back(now);
+      now += runOf[i] < 0 ? seconds[i] : 0;
+    }
+    SmallVector<double> uses(nodes.size(), now);
+    for (const Run &run : runs)
+      for (unsigned i = run.end; i-- > run.first;) {
+        uses[i] = now - start[run.first];
+        for (unsigned next : nodes[i].successors)
+          if (runOf[next] == runOf[i])
+            uses[i] = std::min(uses[i], uses[next]);
+          else if (runOf[next] < 0)
+            uses[i] = std::min(uses[i], start[next] - start[run.first]);
+      }
+    return uses;
+  }
+
+  /// Returns whether what comes at `done` should not be waited for together
+  /// with what is needed at `first`.
+  static bool isLate(double done, double use, double first,
+                     const Machine &machine) {
+    return done > first && use > first + leastLaunches * machine.launchSeconds;
+  }
+
+  /// Puts the nodes of runs into the order in which they are needed, where not
+  /// all of a run is done by then. Returns false if there is none.
+  bool sortByUse(ArrayRef<Run> runs, const StepGraph &graph,
+                 const Machine &machine) const {
+    SmallVector<double> uses = findUses(runs, graph);
+    SmallVector<unsigned> order = graph.getProgramOrder();
+    bool isAny = false;
+    for (const Run &run : runs) {
+      double all = 0, first = uses[run.first], last = first;
+      for (unsigned i = run.first; i < run.end; ++i) {
+        all += seconds[i];
+        first = std::min(first, uses[i]);
+        last = std::max(last, uses[i]);
+      }
+      if (!isLate(all, last, first, machine))
+        continue;
+      isAny = true;
+      // A node is not needed later than what needs it, so that it stays before.
+      std::stable_sort(
+          order.begin() + run.first, order.begin() + run.end,
+          [&](unsigned a, unsigned b) { return uses[a] < uses[b]; });
+    }
+    if (isAny)
+      graph.applyOrder(order);
+    return isAny;
+  }
+
+  /// Divides runs so that what is needed first is not waited for together with
+  /// what is done later.
+  SmallVector<Run> split(ArrayRef<Run> runs, const StepGraph &graph,
+                         const Machine &machine) const {
+    SmallVector<double> uses = findUses(runs, graph);
+    SmallVector<Run> parts;
+    for (const Run &run : runs) {
+      parts.push_back({run.first, run.end});
+      double done = 0, first = uses[run.first];
+      for (unsigned i = run.first; i < run.end; ++i) {
+        done += seconds[i];
+        if (!isLate(done, uses[i], first, machine)) {
+          first = std::min(first, uses[i]);
+          continue;
+        }
+        parts.back().end = i;
+        parts.push_back({i, run.end});
+        first = uses[i];
+      }
+    }
+    return parts;
   }
 
   void mark(ArrayRef<Run> runs, const StepGraph &graph) {

@@ -6,8 +6,22 @@ using namespace llvm;
 using namespace ingot;
 
 /// A region is waited for before the second one after it starts, so that
-/// memory does not wait for the end of the step.
+/// memory does not wait for the end of the step. Those that start at the same
+/// instant count as one.
 static constexpr size_t kUnderWay = 2;
+
+/// Returns the instant at which the second region after one starts; `none` if
+/// there is none.
+static int64_t findSecondStart(ArrayRef<SideRegion> regions, size_t of,
+                               int64_t none) {
+  size_t starts = 0;
+  for (size_t i = of + 1; i < regions.size(); ++i) {
+    starts += regions[i].first != regions[i - 1].end;
+    if (starts == kUnderWay)
+      return regions[i].first;
+  }
+  return none;
+}
 
 NodeTimes::NodeTimes(const StepGraph &graph, ArrayRef<unsigned> order)
     : first(graph.getNodes().size()), last(graph.getNodes().size()),
@@ -27,8 +41,7 @@ NodeTimes::NodeTimes(const StepGraph &graph, ArrayRef<unsigned> order)
     regionOf[node] = static_cast<int64_t>(regions.size()) - 1;
   }
   for (auto [i, region] : enumerate(regions)) {
-    if (i + kUnderWay < regions.size())
-      region.wait = regions[i + kUnderWay].first;
+    region.wait = findSecondStart(regions, i, end);
     for (int64_t at = region.first; at < region.end; ++at)
       for (unsigned next : nodes[order[at]].successors)
         if (regionOf[next] < 0)

@@ -5,6 +5,7 @@
 #include "runtime/abi/Align.h"
 #include "runtime/core/DType.h"
 #include "runtime/core/Error.h"
+#include "runtime/cuda/Switches.h"
 
 #include <algorithm>
 #include <array>
@@ -33,7 +34,9 @@ void BlasLt::check(cublasStatus_t status, const char *action) const {
   if (status != CUBLAS_STATUS_SUCCESS)
     throw failure("cuBLASLt",
                   std::string(action) + ": " + cublasLtGetStatusString(status),
-                  "check the GPU with nvidia-smi");
+                  status == CUBLAS_STATUS_ALLOC_FAILED
+                      ? kMemoryHint
+                      : "check the GPU with nvidia-smi");
 }
 
 /// A matmul with its algorithm.
@@ -53,6 +56,8 @@ struct BlasLt::Plan : ingot_context::Cached {
   cublasLtMatmulAlgo_t algorithm = {};
   cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
   bool isDouble = false, isSupported = false;
+  /// What distinguishes it from others of its shape.
+  std::string variant;
   /// The addresses of a bias and of auxiliary data.
   std::vector<const void *> vectors;
 };
@@ -126,6 +131,7 @@ std::unique_ptr<BlasLt::Plan> BlasLt::describe(const ingot_matmul_desc &desc,
     lay(plan->b, desc.a_type, desc.m, desc.k);
   lay(plan->c, desc.c_type, desc.m, desc.n);
   describeScales(*plan, desc, factors);
+  describeSwitches(*plan, desc);
   return plan;
 }
 
@@ -164,6 +170,31 @@ void BlasLt::describeScales(Plan &plan, const ingot_matmul_desc &desc,
   if (factors.aScales) {
     setMode(CUBLASLT_MATMUL_DESC_B_SCALE_MODE, desc.a_scaling);
     set(CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, factors.aScales);
+  }
+}
+
+void BlasLt::describeSwitches(Plan &plan, const ingot_matmul_desc &desc) const {
+  auto set = [&](cublasLtMatmulDescAttributes_t which, auto value) {
+    check(cublasLtMatmulDescSetAttribute(plan.matmul, which, &value,
+                                         sizeof(value)),
+          "describing a matmul");
+  };
+  const Switches &switches = getSwitches();
+  using Accumulation = Switches::Accumulation;
+  auto isFloat8 = [](int32_t type) {
+    return type == INGOT_F8E4M3 || type == INGOT_F8E5M2;
+  };
+  bool isForward = desc.a_type == INGOT_F8E4M3 && desc.b_type == INGOT_F8E4M3;
+  if (isFloat8(desc.a_type) && isFloat8(desc.b_type) &&
+      (switches.accumulation == Accumulation::Fast ||
+       (switches.accumulation == Accumulation::FastForward && isForward))) {
+    set(CUBLASLT_MATMUL_DESC_FAST_ACCUM, int8_t(1));
+    plan.variant += " fast";
+  }
+  if (isBeside && switches.sideMultiprocessors != 0) {
+    set(CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET,
+        int32_t(switches.sideMultiprocessors));
+    plan.variant += " on " + std::to_string(switches.sideMultiprocessors);
   }
 }
 
@@ -265,7 +296,7 @@ BlasLt::listAlgorithms(const Plan &plan, const ingot_matmul_desc &desc,
     if (status == CUBLAS_STATUS_SUCCESS)
       status = prefer(alignments[i], getAlignment(matrices[i]));
   // The number of candidates bounds the time that --tune takes.
-  constexpr int candidates = 8;
+  int candidates = getSwitches().candidates;
   std::vector<cublasLtMatmulHeuristicResult_t> results(tuner ? candidates : 1);
   int found = 0;
   if (status == CUBLAS_STATUS_SUCCESS)
@@ -335,7 +366,7 @@ std::string BlasLt::describeKind(const Plan &plan,
     text += " " + std::to_string(getAlignment(matrix));
   for (const void *vector : plan.vectors)
     text += " " + std::to_string(getAlignment(vector));
-  return text;
+  return text + plan.variant;
 }
 
 BlasLt::Choice &BlasLt::chooseAlgorithm(Plan &plan,
@@ -352,7 +383,7 @@ BlasLt::Choice &BlasLt::chooseAlgorithm(Plan &plan,
     if (!algorithms.empty())
       choice.algorithm = algorithms.front();
     if (tuner && choice.algorithm) {
-      auto fastest = measure(plan, algorithms, operands);
+      auto fastest = measure(plan, algorithms, operands, "matmul " + kind);
       if (fastest)
         choice.algorithm = fastest;
       tuner->keep("matmul " + kind, toHex(*choice.algorithm),
@@ -382,14 +413,16 @@ BlasLt::findKept(const Plan &plan, const ingot_matmul_desc &desc,
 
 std::optional<cublasLtMatmulAlgo_t>
 BlasLt::measure(Plan &plan, const std::vector<cublasLtMatmulAlgo_t> &algorithms,
-                const Operands &operands) {
+                const Operands &operands, const std::string &key) {
   // Repeated runs are safe, because inputs are not overwritten.
-  Tuner::Search search(*tuner);
-  std::optional<size_t> fastest =
-      search.findFastest(algorithms.size(), [&](size_t i) {
+  Tuner::Search search(*tuner, key);
+  std::optional<size_t> fastest = search.findFastest(
+      algorithms.size(),
+      [&](size_t i) {
         plan.algorithm = algorithms[i];
         return run(plan, operands) == CUBLAS_STATUS_SUCCESS;
-      });
+      },
+      [&](size_t i) { return toHex(algorithms[i]); });
   return fastest ? std::optional(algorithms[*fastest]) : std::nullopt;
 }
 
@@ -401,13 +434,16 @@ bool BlasLt::isFasterApart(const Plan &plan, const ingot_matmul_desc &desc,
   std::string kept = tuner->find(key).value_or("");
   if (kept == names[0] || kept == names[1])
     return kept == names[1];
-  Tuner::Search search(*tuner);
-  std::optional<size_t> fastest = search.findFastest(2, [&](size_t i) {
-    if (i == 0)
-      return run(plan, operands) == CUBLAS_STATUS_SUCCESS;
-    separately();
-    return true;
-  });
+  Tuner::Search search(*tuner, key);
+  std::optional<size_t> fastest = search.findFastest(
+      2,
+      [&](size_t i) {
+        if (i == 0)
+          return run(plan, operands) == CUBLAS_STATUS_SUCCESS;
+        separately();
+        return true;
+      },
+      [&](size_t i) { return std::string(names[i]); });
   size_t choice = fastest.value_or(0);
   tuner->keep(key, names[choice], fastest.has_value());
   return choice == 1;

@@ -54,7 +54,10 @@ public:
   };
 
   /// Enqueues what comes in another stream.
-  void setStream(CUstream current) { stream = current; }
+  void setStream(CUstream current, bool beside) {
+    stream = current;
+    isBeside = beside;
+  }
   /// Enqueues c = a x b (ingot_matmul). Throws failure.
   void multiply(ingot_context &context, const ingot_matmul_desc &desc,
                 const Factors &factors, void *c, void *scratch);
@@ -72,6 +75,7 @@ private:
                                  const Factors &factors) const;
   void describeScales(Plan &plan, const ingot_matmul_desc &desc,
                       const Factors &factors) const;
+  void describeSwitches(Plan &plan, const ingot_matmul_desc &desc) const;
   void describe(Plan &plan, const ingot_matmul_epilogue_grid_desc &desc,
                 void *const *buffers) const;
   /// The addresses that a matmul reads, writes and works in.
@@ -109,7 +113,7 @@ private:
   /// Returns the fastest algorithm; nothing if there was no time to find it.
   std::optional<cublasLtMatmulAlgo_t>
   measure(Plan &plan, const std::vector<cublasLtMatmulAlgo_t> &algorithms,
-          const Operands &operands);
+          const Operands &operands, const std::string &key);
   /// Whether the product and its epilogue in kernels of their own are faster
   /// than with the library's epilogue, as measured now or before.
   bool isFasterApart(const Plan &plan, const ingot_matmul_desc &desc,
@@ -124,6 +128,7 @@ private:
 #undef INGOT_DECLARE
   cublasLtHandle_t handle = nullptr;
   CUstream stream;
+  bool isBeside = false;
   /// Null if the library's first choice is used.
   Tuner *tuner;
   /// By the shape, types and alignments of a matmul.

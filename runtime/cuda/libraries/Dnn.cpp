@@ -273,14 +273,17 @@ void Dnn::tune(Plan &plan, const ingot_conv_desc &desc,
     return;
   }
   // Making the plans of candidates takes most of the time.
-  Tuner::Search search(*tuner);
+  Tuner::Search search(*tuner, key);
   std::optional<size_t> fastest;
   if (search.hasTime()) {
     algorithms = findAlgorithms(plan, desc, kMostCandidates);
     // Repeated runs are safe, because inputs are not overwritten.
-    fastest = search.findFastest(algorithms.size(), [&](size_t i) {
-      return run(algorithms[i], tensors, scratch) == CUDNN_STATUS_SUCCESS;
-    });
+    fastest = search.findFastest(
+        algorithms.size(),
+        [&](size_t i) {
+          return run(algorithms[i], tensors, scratch) == CUDNN_STATUS_SUCCESS;
+        },
+        [&](size_t i) { return algorithms[i].choice.name; });
   }
   plan.algorithm =
       fastest ? std::move(algorithms[*fastest]) : findFirst(plan, desc);

@@ -41,6 +41,8 @@ struct ProfiledStep {
 /// What has been recorded of a run.
 struct Profile {
   std::vector<ingot_event> events;
+  /// What events refer to.
+  std::vector<std::string> names;
   std::vector<ProfiledStep> steps;
 };
 
@@ -80,11 +82,17 @@ private:
   size_t kept = 0;
 };
 
+/// What ran a profiled program, and how that was timed if not by the host's
+/// clock.
+struct ProfiledDevice {
+  std::string description, times;
+};
+
 /// Writes the profile as a Chrome trace: tracks for steps, waits for data,
-/// kernels and collectives, flows between them, and counters of memory.
-/// `device` is the description of what ran it. Throws failure.
+/// kernels and collectives, flows between them, and counters of memory. Throws
+/// failure.
 void writeTrace(const std::string &path, const Manifest &manifest,
-                const std::string &device, const Profile &profile,
+                const ProfiledDevice &device, const Profile &profile,
                 const std::vector<CommunicationEvent> &collectives);
 
 /// Makes tables of the parts of the step and of the kernels that took longest.

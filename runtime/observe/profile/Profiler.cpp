@@ -100,5 +100,6 @@ Profile Profiler::take() {
   context.profiling = false;
   if (count != 0 && !isActive())
     context.events.resize(std::min(kept, context.events.size()));
-  return {std::move(context.events), std::move(steps)};
+  return {std::move(context.events), std::move(context.eventNames),
+          std::move(steps)};
 }

@@ -39,7 +39,10 @@ namespace {
 
 /// The tracks of a rank, in the order in which viewers show them; collectives
 /// that overlap have more tracks after the last.
-enum Track { Kernels, Steps, Data, Communication };
+enum Track { Kernels, Steps, Data, Beside, Exchanges, Communication };
+
+/// The track of each queue of a device.
+constexpr Track kQueues[] = {Kernels, Beside, Exchanges};
 
 /// Writes the events of one trace.
 class TraceWriter {
@@ -64,6 +67,7 @@ private:
   AtomicFile &file;
   const Manifest &manifest;
   const Profile &profile;
+  std::set<Track> used;
   Time start = Time::max();
   bool isFirst = true;
   int64_t flows = 0;
@@ -151,6 +155,10 @@ void TraceWriter::writeNames(size_t communicationTracks) {
   nameTrack(Kernels, "kernels");
   nameTrack(Steps, "steps");
   nameTrack(Data, "waits for data");
+  if (used.count(Beside))
+    nameTrack(Beside, "kernels beside the others");
+  if (used.count(Exchanges))
+    nameTrack(Exchanges, "exchanges on the device");
   for (size_t i = 0; i < communicationTracks; ++i)
     nameTrack(static_cast<int64_t>(Communication + i),
               i == 0 ? "collectives" : "collectives " + std::to_string(i + 1));
@@ -209,8 +217,12 @@ void TraceWriter::writeKernels() {
                    {"at_least_us", kernel->boundMicroseconds}});
       if (!kernel->part.empty())
         args["part"] = kernel->part;
+      if (event.name >= 0)
+        args["device_function"] = profile.names[event.name];
     }
-    writeSlice(Kernels, getEventName(manifest, event),
+    Track track = kQueues[event.queue];
+    used.insert(track);
+    writeSlice(track, getEventName(manifest, event),
                kernel ? kernel->kind : "function", {event.begin, event.end},
                std::move(args));
     auto [use, isNew] = uses.try_emplace(event.function);
@@ -277,12 +289,14 @@ void TraceWriter::writeCollectives(
 
 void ingot::runtime::writeTrace(
     const std::string &path, const Manifest &manifest,
-    const std::string &device, const Profile &profile,
+    const ProfiledDevice &device, const Profile &profile,
     const std::vector<CommunicationEvent> &collectives) {
   AtomicFile file(path);
   ordered_json about = {{"model", manifest.model},
                         {"producer", manifest.producer},
-                        {"device", device}};
+                        {"device", device.description}};
+  if (!device.times.empty())
+    about["times"] = device.times;
   file.write(
       "{\"displayTimeUnit\": \"ms\", \"otherData\": " +
       about.dump(-1, ' ', false, ordered_json::error_handler_t::replace) +

@@ -99,6 +99,7 @@ Trainer::Trainer(Session &session, const Options &options, Console &console,
     if (options.profileSteps.empty() && manifest.targetKind == "cuda" &&
         totalSteps - step > 1)
       schedule.warmup = 1;
+    session.prepareProfile();
     profiler = std::make_unique<Profiler>(session.getContext(), schedule);
   }
   if (!options.diagnose.empty()) {

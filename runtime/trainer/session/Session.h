@@ -67,6 +67,7 @@ public:
   /// Calls Device::tune.
   bool tune(const Device::Tuning &tuning) { return device->tune(tuning); }
   bool allowVariation() { return device->allowVariation(); }
+  void prepareProfile() { device->prepareProfile(); }
 
   /// Returns the host's address of a state. It is valid between fetchState()
   /// and storeState(), and at first, when all states are zero. A sharded state

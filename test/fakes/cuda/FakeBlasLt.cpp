@@ -409,9 +409,12 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t product,
     record("violation", " cublasLtMatmul: types");
   if (record(__func__,
              " m=%llu n=%llu k=%llu type=%d epilogue=%d beta=%d algorithm=%d "
-             "operands=%d,%d",
+             "fast=%lld on=%lld operands=%d,%d",
              m, n, k, c.type, getEpilogue(product), accumulates,
-             static_cast<int>(algorithm->data[0]), a.type, b.type))
+             static_cast<int>(algorithm->data[0]),
+             getAttribute(product, CUBLASLT_MATMUL_DESC_FAST_ACCUM),
+             getAttribute(product, CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET),
+             a.type, b.type))
     return CUBLAS_STATUS_EXECUTION_FAILED;
   fakes::MatmulCall call{makeMatrix(a, aData), makeMatrix(b, bData),
                          makeMatrix(c, cData), makeMatrix(c, result)};

@@ -143,10 +143,24 @@ ncclResult_t ncclGetUniqueId(ncclUniqueId *id) {
   return record(__func__) ? ncclSystemError : ncclSuccess;
 }
 
+ncclResult_t ncclGetVersion(int *version) {
+  *version =
+      static_cast<int>(fakes::getSetting("INGOT_FAKE_NCCL_VERSION", 23007));
+  return ncclSuccess;
+}
+
 ncclResult_t ncclCommInitRank(ncclComm_t *communicator, int ranks,
                               ncclUniqueId id, int rank) {
   if (record(__func__, " rank=%d of=%d", rank, ranks))
     return ncclSystemError;
+  // Before version 2.30, and where this is not asked for, a GPU is one rank's.
+  const char *shares = std::getenv("NCCL_MULTI_RANK_GPU_ENABLE");
+  int version = 0;
+  (void)ncclGetVersion(&version);
+  constexpr int firstToShare = 23000;
+  if (ranks > fakes::getSetting("INGOT_FAKE_GPUS", 1) &&
+      (version < firstToShare || !shares || std::string(shares) != "1"))
+    return ncclInvalidUsage;
   if (id.internal[0] != 7)
     record("violation", " the ranks have different ids");
   *communicator = reinterpret_cast<ncclComm_t>(new char);

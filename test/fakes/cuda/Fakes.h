@@ -25,11 +25,13 @@
 //                               deterministic and uses tensor cores (0)
 //   INGOT_FAKE_BLASLT_VERSION   of cuBLASLt (130000)
 //   INGOT_FAKE_DNN_WORKSPACE    the least workspace of attention (256)
+//   INGOT_FAKE_NCCL_VERSION     of NCCL (23007)
 //   INGOT_FAKE_NO_WINDOWS       NCCL has no symmetric memory (0)
 //   INGOT_FAKE_COMPUTE          everything is computed (0)
 //   INGOT_SOFTWARE_GPU_SEED     draws the order of what nothing orders (0);
 //                               with odd ones the GPU runs ahead of waits
 //   INGOT_FAKE_NAME             of the GPU (fake)
+//   INGOT_FAKE_BLIND            CUPTI sees nothing of what runs (0)
 //   INGOT_FAKE_TIMES            digits: milliseconds between events, in turn
 //
 //===----------------------------------------------------------------------===//
@@ -37,7 +39,9 @@
 #ifndef INGOT_TEST_FAKES_CUDA_FAKES_H
 #define INGOT_TEST_FAKES_CUDA_FAKES_H
 
+#include <chrono>
 #include <cstdarg>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -82,6 +86,15 @@ inline bool record(const char *symbol, const char *format = "", ...) {
   return fails(symbol);
 }
 
+/// The clock of tools, in nanoseconds; another one than the host's.
+inline uint64_t getTimestamp() {
+  constexpr uint64_t offset = 1000000000000;
+  return offset + static_cast<uint64_t>(
+                      std::chrono::duration_cast<std::chrono::nanoseconds>(
+                          std::chrono::steady_clock::now().time_since_epoch())
+                          .count());
+}
+
 inline long getSetting(const char *name, long standard) {
   const char *text = std::getenv(name);
   return text ? std::atol(text) : standard;
@@ -100,6 +113,19 @@ using IsOnDevice = bool (*)(const void *place, size_t bytes);
 /// Says which memory the work that runs now reads or writes, and whose it is.
 using NoteAccess = void (*)(const char *name, const void *place, size_t bytes,
                             bool isWritten);
+
+/// What a tool that watches the driver is told (FakeCupti.cpp).
+struct DriverTool {
+  /// A call that enqueues work, by its number.
+  void (*called)(uint32_t call);
+  /// Nodes of graphs.
+  void (*created)(uint64_t node);
+  void (*cloned)(uint64_t node, uint64_t original);
+  /// What has run: of a call, and of a node or 0, between two instants.
+  void (*ran)(const std::string &name, uint32_t call, uint64_t node,
+              uint64_t begin, uint64_t end);
+};
+using SetTool = void (*)(const DriverTool *tool);
 
 /// A function of the fake driver; null where there is none.
 template <typename Function> Function findInDriver(const char *name) {

@@ -126,7 +126,8 @@ def driver_failures(ingot):
     ]
     failed = fail_each(ingot, run, env, driver, saved)
     timed = [*run, "--profile", ingot.path("profile.json")]
-    failed += fail_each(ingot, timed, env, ["cuEventElapsedTime"], saved)
+    failed += fail_each(ingot, timed, env, ["cuptiActivityFlushAll"], saved)
+    failed += fail_each(ingot, timed, {**env, "INGOT_FAKE_BLIND": "1"}, ["cuEventElapsedTime"], saved)
     check(failed >= 20, f"{failed} failures")
 
 

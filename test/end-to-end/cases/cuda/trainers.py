@@ -173,12 +173,41 @@ def given_back(ingot):
     check(not GRAPH_CALLS & set(names), "INGOT_CUDA_GRAPH=0 records a graph")
 
 
-@case("cuda profiles and watches launch one by one")
-def plain_launches(ingot):
+def profiled(ingot, *flags, env=None):
+    """The calls of a profiled run, how it was timed, and the slices of kernels."""
     trace = ingot.path("trace.json")
-    names, _ = recorded(ingot, "--profile", trace)
-    check(not GRAPH_CALLS & set(names), "a profile records a graph")
-    check('"ph"' in trace.read_text(), "empty trace")
+    names, _ = recorded(ingot, "--profile", trace, *flags, env=env)
+    written = json.loads(trace.read_text())
+    kernels = [event for event in written["traceEvents"] if "kernel" in event.get("args", {})]
+    return names, written["otherData"]["times"], kernels
+
+
+@case("cuda profiles see the kernels of recorded steps where CUPTI is")
+def recorded_profile(ingot):
+    names, times, kernels = profiled(ingot, "--profile-steps", "2:0:2")
+    check(names.count("cuGraphLaunch") == 3 and "recorded steps, by libcupti.so.13" in times, f"{times}")
+    check(len({event["args"]["kernel"] for event in kernels}) > 5, f"{len(kernels)} kernels")
+    check(all(event["args"]["device_function"].startswith("kernel_") for event in kernels), f"{kernels[0]}")
+    # Each kernel once in each of the two steps.
+    counts = {}
+    for event in kernels:
+        counts[event["args"]["kernel"]] = counts.get(event["args"]["kernel"], 0) + 1
+    check(set(counts.values()) == {2}, f"{counts}")
+    check("cuptiUnsubscribe" in names, "CUPTI goes on watching")
+
+
+@case("cuda profiles and watches launch one by one elsewhere")
+def plain_launches(ingot):
+    for env, reason in (
+        ({"INGOT_FAKE_FAIL": "cuptiSubscribe"}, "watching the run: as the test wants"),
+        ({"INGOT_FAKE_FAIL": "cuptiActivityEnable"}, "watching kernels: as the test wants"),
+        # One that sees nothing is given up.
+        ({"INGOT_FAKE_BLIND": "1"}, "are not known here"),
+    ):
+        names, times, kernels = profiled(ingot, env=env)
+        check(not GRAPH_CALLS & set(names), f"{env}: a profile records a graph")
+        check("one by one, by events" in times and reason in times, f"{env}: {times}")
+        check(len(kernels) > 10, f"{env}: {len(kernels)} kernels")
     names, _ = recorded(ingot, "--watch", "nan")
     check(not GRAPH_CALLS & set(names), "a watch records a graph")
 

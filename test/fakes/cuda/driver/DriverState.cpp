@@ -59,18 +59,47 @@ bool fakes::put(CUstream stream, const std::vector<Region> &regions) {
   return true;
 }
 
-void fakes::submit(CUstream stream, Work work) {
-  if (!isComputing())
-    return;
+uint32_t fakes::noteCall() {
+  DriverState &state = getState();
+  if (state.tool)
+    state.tool->called(++state.calls);
+  return state.calls;
+}
+
+Work fakes::watch(Work work, const std::string &name, uint32_t call,
+                  uint64_t node) {
+  const DriverTool *tool = getState().tool;
+  if (!tool)
+    return work;
+  return [=, work = std::move(work)] {
+    uint64_t begin = getTimestamp();
+    if (isComputing() && !work())
+      return false;
+    tool->ran(name, call, node, begin, getTimestamp());
+    return true;
+  };
+}
+
+void fakes::submit(CUstream stream, Work work, const std::string &name) {
   DriverState &state = getState();
   int number = find(stream, Kind::Stream)->number;
-  if (!state.isCapturing)
-    return state.executor.submit(number, std::move(work));
+  if (!state.isCapturing) {
+    work = watch(std::move(work), name, noteCall(), /*node=*/0);
+    if (isComputing())
+      state.executor.submit(number, std::move(work));
+    else if (state.tool)
+      (void)work();
+    return;
+  }
   if (!state.nodeTails.count(number))
     record("violation",
            " an operation runs beside the recording that is under way");
   After &tail = state.nodeTails[number];
-  state.nodes.push_back({std::exchange(tail, {}), std::move(work)});
+  (void)noteCall();
+  state.nodes.push_back(
+      {std::exchange(tail, {}), std::move(work), name, ++state.nodesMade});
+  if (state.tool)
+    state.tool->created(state.nodesMade);
   tail = {state.nodes.size() - 1};
 }
 
@@ -109,8 +138,9 @@ size_t ingotFakeCountHolders(const void *object) {
 bool ingotFakeIsComputing() { return isComputing(); }
 bool ingotFakeIsCapturing() { return getState().isCapturing; }
 void ingotFakeSubmit(void *stream, const Work *work) {
-  submit(static_cast<CUstream>(stream), *work);
+  submit(static_cast<CUstream>(stream), *work, "library");
 }
+void ingotFakeSetTool(const DriverTool *tool) { getState().tool = tool; }
 void ingotFakeNoteAccess(const char *name, const void *place, size_t bytes,
                          bool isWritten) {
   noteAccess(name, reinterpret_cast<CUdeviceptr>(place), bytes, isWritten);

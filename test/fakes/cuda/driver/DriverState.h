@@ -96,6 +96,10 @@ struct DriverState {
   /// Of the operation that runs now; null unless its accesses are compared with
   /// those of others.
   AccessLog *accesses = nullptr;
+  /// What watches the driver; null if nothing does.
+  const DriverTool *tool = nullptr;
+  uint32_t calls = 0;
+  uint64_t nodesMade = 0;
 
   Executor executor{
       static_cast<uint64_t>(getSetting("INGOT_SOFTWARE_GPU_SEED", 0))};
@@ -129,7 +133,11 @@ bool put(CUstream stream, const std::vector<Region> &regions);
 void putRecorded(CUstream stream);
 /// Puts the work of an operation into a stream, or into the recording. Work of
 /// a GPU that does not compute is dropped.
-void submit(CUstream stream, Work work);
+void submit(CUstream stream, Work work, const std::string &name);
+/// Tells the tool of a call that enqueues work, and returns its number.
+uint32_t noteCall();
+/// Returns work that tells the tool when it ran.
+Work watch(Work work, const std::string &name, uint32_t call, uint64_t node);
 /// Says what the work that runs now reads or writes.
 void noteAccess(const char *name, CUdeviceptr place, size_t bytes,
                 bool isWritten);

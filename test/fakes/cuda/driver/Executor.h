@@ -17,6 +17,7 @@
 #include <map>
 #include <random>
 #include <set>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -32,6 +33,9 @@ using After = std::vector<uint64_t>;
 struct Node {
   After after;
   Work work;
+  std::string name = {};
+  /// As tools know it.
+  uint64_t id = 0;
 };
 
 class Executor {

@@ -206,7 +206,7 @@ CUresult cuMemsetD8Async(CUdeviceptr place, unsigned char value, size_t bytes,
   };
   if (!isComputing() && !getState().isCapturing)
     set();
-  submit(stream, set);
+  submit(stream, set, "memset");
   return CUDA_SUCCESS;
 }
 CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void *from, size_t bytes,
@@ -228,10 +228,11 @@ CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void *from, size_t bytes,
   if (host.bytes == 0)
     copy.assign(static_cast<const char *>(from),
                 static_cast<const char *>(from) + bytes);
-  submit(stream, [=] {
+  auto work = [=] {
     std::memcpy(pointTo<void>(to), copy.empty() ? from : copy.data(), bytes);
     return true;
-  });
+  };
+  submit(stream, work, "memcpy");
   return CUDA_SUCCESS;
 }
 CUresult cuMemcpyDtoHAsync(void *to, CUdeviceptr from, size_t bytes,
@@ -252,7 +253,7 @@ CUresult cuMemcpyDtoHAsync(void *to, CUdeviceptr from, size_t bytes,
   };
   if (!isComputing())
     copy();
-  submit(stream, copy);
+  submit(stream, copy, "memcpy");
   // What goes to memory that is not page-locked is there on return.
   if (isComputing() && host.bytes == 0)
     runSafely([&] {
@@ -271,12 +272,13 @@ CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes,
   bool isOrdered = put(stream, {onDevice(to, bytes, /*isWritten=*/true),
                                 onDevice(from, bytes, /*isWritten=*/false)});
   REQUIRE(isOrdered, CUDA_ERROR_ILLEGAL_STATE);
-  submit(stream, [=] {
+  auto copy = [=] {
     noteAccess("cuMemcpyDtoDAsync", to, bytes, /*isWritten=*/true);
     noteAccess("cuMemcpyDtoDAsync", from, bytes, /*isWritten=*/false);
     std::memmove(pointTo<void>(to), pointTo<void>(from), bytes);
     return true;
-  });
+  };
+  submit(stream, copy, "memcpy");
   return CUDA_SUCCESS;
 }
 

@@ -199,7 +199,10 @@ CUresult cuLaunchKernel(CUfunction function, unsigned gridX, unsigned gridY,
     REQUIRE(blockX <= loaded.code->maxThreads, CUDA_ERROR_INVALID_VALUE);
     REQUIRE(shared == 0 || loaded.code->hasDynamicShared,
             CUDA_ERROR_INVALID_VALUE);
-    submit(stream, makeWork(loaded, gridX, blockX, shared, arguments));
+    submit(stream, makeWork(loaded, gridX, blockX, shared, arguments),
+           loaded.name);
+  } else {
+    submit(stream, {}, loaded.name);
   }
   return CUDA_SUCCESS;
 }

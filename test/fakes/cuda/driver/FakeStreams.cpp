@@ -131,6 +131,11 @@ CUresult cuGraphInstantiate(CUgraphExec *executable, CUgraph graph,
   made.held = from->held;
   made.nodes = from->nodes;
   made.priorities = from->priorities;
+  for (Node &node : made.nodes)
+    if (const DriverTool *tool = getState().tool) {
+      uint64_t original = std::exchange(node.id, ++getState().nodesMade);
+      tool->cloned(node.id, original);
+    }
   return CUDA_SUCCESS;
 }
 CUresult cuGraphLaunch(CUgraphExec executable, CUstream stream) {
@@ -142,9 +147,16 @@ CUresult cuGraphLaunch(CUgraphExec executable, CUstream stream) {
   REQUIRE(isOrdered, CUDA_ERROR_ILLEGAL_STATE);
   // The memory of an operation is the same in every launch.
   bool isFirst = object.launches++ == 0;
+  std::vector<Node> nodes = object.nodes;
+  uint32_t call = noteCall();
+  for (Node &node : nodes)
+    node.work = watch(std::move(node.work), node.name, call, node.id);
   if (isComputing())
-    getState().executor.submit(
-        getNumber(stream), isFirst ? checkOrder(object.nodes) : object.nodes);
+    getState().executor.submit(getNumber(stream),
+                               isFirst ? checkOrder(nodes) : nodes);
+  else if (getState().tool)
+    for (const Node &node : nodes)
+      (void)node.work();
   static int launches = 0;
   if (++launches == getSetting("INGOT_FAKE_NAN", 0)) {
     auto spoil = [regions = object.regions] {
@@ -152,9 +164,10 @@ CUresult cuGraphLaunch(CUgraphExec executable, CUstream stream) {
         std::memset(reinterpret_cast<void *>(region.begin), 0xff, region.bytes);
       return true;
     };
-    if (!isComputing())
-      spoil();
-    submit(stream, spoil);
+    if (isComputing())
+      getState().executor.submit(getNumber(stream), spoil);
+    else
+      (void)spoil();
   }
   return CUDA_SUCCESS;
 }
@@ -188,10 +201,11 @@ CUresult cuEventRecord(CUevent event, CUstream stream) {
   }
   if (object.isTimed) {
     auto place = object.milliseconds = std::make_shared<double>(0);
-    submit(stream, [place] {
-      *place = getMilliseconds();
-      return true;
-    });
+    if (isComputing())
+      state.executor.submit(number, [place] {
+        *place = getMilliseconds();
+        return true;
+      });
   }
   object.work = state.executor.getTail(number);
   return CUDA_SUCCESS;

@@ -41,3 +41,39 @@ module attributes {ingot.target = #ingot.target<"cuda">} {
     return %n0, %n1 : tensor<4096x4096xf32>, tensor<4096x4096xf32>
   }
 }
+
+// -----
+
+// Tests that what is needed first is not waited for together with all that can
+// run at the same time: the negatives of weights, in the order of their matmuls.
+// TIGHT-LABEL: func.func @predict
+// CHECK-LABEL: func.func @predict
+//       CHECK: ingot.fusion loop{{.*}}ingot.side = 0 : i64, tag = "h0"
+//       CHECK: ingot.fusion loop{{.*}}ingot.side = 1 : i64, tag = "h1"
+//       CHECK: ingot.matmul {{.*}}{tag = "y"}
+//       CHECK: ingot.matmul {{.*}}{tag = "y0"}
+//      REMARK: remark: {{.*}}Passed{{.*}}function=predict{{.*}}regions=2
+module attributes {ingot.target = #ingot.target<"cuda">} {
+  func.func @predict(%x: tensor<256x4096xf32> {ingot.name = "x", ingot.kind = "data"},
+      %w: tensor<4096x4096xf32> {ingot.name = "w", ingot.kind = "data"},
+      %u: tensor<4096x8192xf32> {ingot.name = "u", ingot.kind = "data"},
+      %w0: tensor<4096x4096xf32> {ingot.name = "w0", ingot.kind = "data"},
+      %w1: tensor<8192x8192xf32> {ingot.name = "w1", ingot.kind = "data"})
+      -> (tensor<256x8192xf32> {ingot.name = "out"}) {
+    %h1 = ingot.fusion loop(%w1) attributes {tag = "h1"} : (tensor<8192x8192xf32>) -> tensor<8192x8192xf32> {
+    ^bb0(%v: tensor<8192x8192xf32>):
+      %0 = ingot.neg %v : tensor<8192x8192xf32>
+      ingot.yield %0 : tensor<8192x8192xf32>
+    }
+    %h0 = ingot.fusion loop(%w0) attributes {tag = "h0"} : (tensor<4096x4096xf32>) -> tensor<4096x4096xf32> {
+    ^bb0(%v: tensor<4096x4096xf32>):
+      %0 = ingot.neg %v : tensor<4096x4096xf32>
+      ingot.yield %0 : tensor<4096x4096xf32>
+    }
+    %y = ingot.matmul %x, %w {tag = "y"} : (tensor<256x4096xf32>, tensor<4096x4096xf32>) -> tensor<256x4096xf32>
+    %y0 = ingot.matmul %y, %h0 {tag = "y0"} : (tensor<256x4096xf32>, tensor<4096x4096xf32>) -> tensor<256x4096xf32>
+    %z = ingot.matmul %y0, %u {tag = "z"} : (tensor<256x4096xf32>, tensor<4096x8192xf32>) -> tensor<256x8192xf32>
+    %y1 = ingot.matmul %z, %h1 {tag = "y1"} : (tensor<256x8192xf32>, tensor<8192x8192xf32>) -> tensor<256x8192xf32>
+    return %y1 : tensor<256x8192xf32>
+  }
+}

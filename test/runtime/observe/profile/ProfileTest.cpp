@@ -145,7 +145,7 @@ TEST_F(ProfileTest, TraceHasTracksFlowsAndCounters) {
   std::string path = (std::filesystem::temp_directory_path() /
                       ("ingot-trace-" + std::to_string(getpid())))
                          .string();
-  writeTrace(path, manifest, "a device", profile, {event, other});
+  writeTrace(path, manifest, {"a device", "a clock"}, profile, {event, other});
   json events = json::parse(std::ifstream(path))["traceEvents"];
   std::filesystem::remove(path);
   std::map<std::string, int> tracks, phases, names;

@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef INGOT_RUNTIME_CUDA_NVTX_H
-#define INGOT_RUNTIME_CUDA_NVTX_H
+#ifndef INGOT_RUNTIME_CUDA_PROFILE_NVTX_H
+#define INGOT_RUNTIME_CUDA_PROFILE_NVTX_H
 
 namespace ingot::runtime {
 
@@ -24,4 +24,4 @@ bool isNvtxActive();
 
 } // namespace ingot::runtime
 
-#endif // INGOT_RUNTIME_CUDA_NVTX_H
+#endif // INGOT_RUNTIME_CUDA_PROFILE_NVTX_H

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "runtime/cuda/Nvtx.h"
+#include "runtime/cuda/profile/Nvtx.h"
 
 #include <nvtx3/nvToolsExt.h>
 
