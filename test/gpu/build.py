@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tarfile
 
 import numpy
 
@@ -286,6 +287,15 @@ def copy_libraries(folder, build):
         run("llvm-strip-22", "--strip-unneeded", os.path.join(libraries, name))
 
 
+def pack_programs(folder, is_small):
+    """Makes an archive of the programs, which check.py unpacks. They have the runtime in common: the highest level of
+    compression looks back as far as to the last twenty of them."""
+    programs = os.path.join(folder, PROGRAMS)
+    with tarfile.open(programs + ".tar.xz", "w:xz", preset=1 if is_small else 9) as archive:
+        archive.add(programs, arcname=".")
+    shutil.rmtree(programs)
+
+
 def measure_folder(folder):
     paths = (os.path.join(d, f) for d, _, files in os.walk(folder) for f in files)
     return sum(os.path.getsize(path) for path in paths if not os.path.islink(path))
@@ -313,9 +323,7 @@ def main():
     os.makedirs(WORK, exist_ok=True)
     arguments = (options.folder, options.build, options.arch, options.small)
     cases, trainers, compared = make_cases(*arguments), make_trainers(*arguments), make_compared(*arguments)
-    # They have the runtime in common. check.py unpacks it.
-    shutil.make_archive(os.path.join(options.folder, PROGRAMS), "xztar", os.path.join(options.folder, PROGRAMS))
-    shutil.rmtree(os.path.join(options.folder, PROGRAMS))
+    pack_programs(options.folder, options.small)
     for script in SCRIPTS:
         shutil.copy(os.path.join(ROOT, script), options.folder)
     commit = run("git", "-C", ROOT, "describe", "--always", "--dirty").strip()

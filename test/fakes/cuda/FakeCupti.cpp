@@ -127,6 +127,10 @@ CUptiResult cuptiGetResultString(CUptiResult result, const char **text) {
                                                         : "an error";
   return CUPTI_SUCCESS;
 }
+CUptiResult cuptiGetVersion(uint32_t *version) {
+  *version = CUPTI_API_VERSION;
+  return CUPTI_SUCCESS;
+}
 CUptiResult cuptiGetTimestamp(uint64_t *timestamp) {
   *timestamp = getTimestamp();
   return CUPTI_SUCCESS;

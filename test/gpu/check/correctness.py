@@ -110,13 +110,16 @@ def launch_ranks(check, trainer, ranks, steps, *flags):
 
 def kill_a_rank(check, trainer):
     """Ends one of two ranks in the middle of a run; returns what the other says."""
-    command, _ = launch_ranks(check, trainer, 2, 100000, "--comm-timeout", "5")
+    command, log = launch_ranks(check, trainer, 2, 100000, "--comm-timeout", 20 * check.plan["slower"])
     run = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     try:
-        time.sleep(min(8, max(1, check.left() / 3)))
+        # In the middle of a run, as its log shows.
+        while check.left() > 5 and run.poll() is None and not (os.path.exists(log) and os.path.getsize(log)):
+            time.sleep(0.2)
         children = subprocess.run(["pgrep", "-P", str(run.pid)], capture_output=True, text=True).stdout.split()
         if len(children) < 2:
-            raise RuntimeError(f"{len(children)} ranks run")
+            run.kill()
+            raise RuntimeError(f"{len(children)} ranks run: {run.communicate()[1].strip()[-300:]}")
         os.kill(int(children[-1]), signal.SIGKILL)
         _, said = run.communicate(timeout=max(5, min(30, check.left())))
     except subprocess.TimeoutExpired:

@@ -49,12 +49,13 @@ def compare(check, name):
                     for i, ms in enumerate(steps)
                 ],
             )
-    rows = []
-    for option, turns in times.items():
+    rows, first = [], options[0]["name"]
+    for option in (o["name"] for o in options if o["name"] in times):
+        turns = times[option]
         medians = [statistics.median(steps) for steps in turns]
         row = {"variant": option, "ms": statistics.median(sum(turns, [])), "turns": len(turns)}
         row["between_turns_ms"] = max(medians) - min(medians)
-        if rows:
+        if rows and rows[0]["variant"] == first:
             row["gain_ms"] = rows[0]["ms"] - row["ms"]
             noise = max(row["between_turns_ms"], rows[0]["between_turns_ms"])
             row["verdict"] = "as fast" if abs(row["gain_ms"]) <= noise else "faster" if row["gain_ms"] > 0 else "slower"

@@ -57,6 +57,7 @@ class Check:
             self.plan = json.load(file)
         self.python = os.environ.get("INGOT_TORCH_PYTHON", sys.executable)
         self.gpu = self.pytorch = None
+        self.nccl = self.runs = 0
         self.section_deadline = self.deadline
         os.makedirs(options.work, exist_ok=True)
         self.kept = Kept(options.out, options.work)
@@ -120,7 +121,9 @@ class Check:
             data = os.path.join(self.options.work, f"{trainer['model'].replace(':', '-')}.npz")
             if not os.path.exists(data):
                 draw_data(data, trainer["draw"]["x"], trainer["draw"]["classes"])
-        log = os.path.join(self.options.work, "log.jsonl")
+        # What a run that does not end goes on to write is its own.
+        self.runs += 1
+        log = os.path.join(self.options.work, f"log-{os.getpid()}-{self.runs}.jsonl")
         words = [self.find(trainer["name"]), "--data", data, "--no-shuffle", "--steps", steps, "--log", log, *flags]
         return [str(word) for word in words], log
 

@@ -221,7 +221,7 @@ def peers(ingot):
     row = report["sections"]["steps-mlp"]["rows"][0]
     check(row["compile_ms"] == 1.1465 and row["eager_ms"] == 0.8048 and "kept" in row["pytorch"], f"{row}")
     figures = report["sections"]["machine"]["figures"]
-    check(figures["gpu"] == "NVIDIA H100 80GB HBM3" and "fakes" in figures["libnccl.so.2"], f"{figures}")
+    check(figures["gpu"] == "NVIDIA H100 80GB HBM3" and "fakes" in figures["libcupti.so.13"], f"{figures}")
     # Of another GPU there are none.
     smi.write_text(smi.read_text().replace("H100", "H900"))
     _, report = run_check(ingot, folder, "--only", "machine", "steps-mlp", "--again", env=env)
@@ -262,6 +262,7 @@ def load_script(name):
 def order(ingot):
     script = load("check")
     check(set(script.ORDER) == set(script.SECTIONS), f"{script.ORDER}")
+    check(script.ORDER[0] == "machine" and set(script.ORDER[: len(script.CHOOSE)]) == set(script.CHOOSE), script.ORDER)
     # Nine minutes in all.
     named = [script.SECTIONS[name][1] for name in script.CHOOSE]
     check(sum(named) <= 400, f"what chooses may take {sum(named)} s")
@@ -325,3 +326,59 @@ def library_cases(ingot):
     orders = [lines.count(f"data={order} filter={order} result={order}") for order in ["first", "last"]]
     check(orders == [3, 9] and len(lines) == 12, f"{orders}")
     check("violation" not in log.read_text(), "a call is wrong")
+
+
+@case("cuda gpu-check's designs can be chosen when a trainer is run")
+def designs(ingot):
+    _, _, fakes = trainer(ingot)
+    machine, data = ingot.path("machine.json"), ingot.path("train.bin")
+    # So that regions beside other calls are worth it in a small model.
+    machine.write_text('{"multiprocessors": 2, "launch_seconds": 1e-9}')
+    ingot.succeed([sys.executable, ROOT / "docs/examples/bytes/tokens.py", data, ROOT / "LICENSE"])
+    flags = ["--loss", "cross-entropy:2", "--batch", "2", "--precision", "fp8"]
+    flags += ["--data-parallel", "--target", "cuda", "--machine", machine]
+    program = ingot.compile(ROOT / "docs/examples/bytes/bytes.onnx", *flags)
+
+    def calls(*more, **settings):
+        log = ingot.path("calls.txt")
+        cache = {"XDG_CACHE_HOME": str(ingot.path("cache"))}
+        env = {**fakes, "INGOT_FAKE_LOG": str(log), "OMP_NUM_THREADS": "1", **cache, **settings}
+        ingot.succeed([program, "--data", data, "--steps", "2", *more], env=env)
+        lines = log.read_text().splitlines()
+        check(not [line for line in lines if line.startswith("violation")], f"{settings}: violations")
+        return lines
+
+    def priorities(lines):
+        return [line.split()[1] for line in lines if line.startswith("cuStreamCreateWithPriority")]
+
+    def products(lines):
+        """Of each 8-bit matmul whether it is fast, and how many multiprocessors it has; by its operands' types."""
+        found = [re.search(r"fast=(\d) on=(\d+) operands=(\d+),(\d+)", line) for line in lines]
+        return {(match[3] + "," + match[4], int(match[1]), int(match[2])) for match in found if match}
+
+    off = "--tune=off"
+    plain = calls(off)
+    check(priorities(plain) == ["-5", "-5", "0"], f"{priorities(plain)}")
+    check({(fast, on) for _, fast, on in products(plain)} == {(0, 0)}, f"{products(plain)}")
+    check(not any(line.startswith("nccl") for line in plain), "one rank exchanges")
+    one = calls(off, INGOT_CUDA_STREAMS="1")
+    check(priorities(one) == ["-5", "-5"], f"one stream: {priorities(one)}")
+    equal = calls(off, INGOT_CUDA_PRIORITIES="0")
+    check(priorities(equal) == ["-5", "-5", "-5"], f"equal: {priorities(equal)}")
+    # 28 is e4m3, which both operands are in the forward pass.
+    forward = products(calls(off, INGOT_CUDA_FAST_ACCUMULATION="forward"))
+    check(("28,28", 1, 0) in forward and {fast for types, fast, _ in forward if types != "28,28"} == {0}, f"{forward}")
+    fast = products(calls(off, INGOT_CUDA_FAST_ACCUMULATION="all"))
+    check({is_fast for types, is_fast, _ in fast if set(types.split(",")) <= {"28", "29"}} == {1}, f"{fast}")
+    beside = {on for _, _, on in products(calls(off, INGOT_CUDA_SIDE_MULTIPROCESSORS="112"))}
+    check(beside == {0, 112}, f"multiprocessors: {beside}")
+    alone = calls(off, INGOT_NCCL_ALONE="1")
+    check("ncclCommInitRank rank=0 of=1" in alone, "one rank does not exchange with itself")
+    begin, end = (alone.index(f"cuStream{what}Capture") for what in ("Begin", "End"))
+    check(any(line.startswith("ncclAllReduce") for line in alone[begin:end]), "no exchange in the recorded step")
+    times = ingot.path("times.txt")
+    calls(INGOT_TUNE_CANDIDATES="2", INGOT_TUNE_TIMES=str(times))
+    rows = [line.split(";") for line in times.read_text().splitlines()]
+    matmuls = [row for row in rows if row[0].startswith("matmul ")]
+    check(matmuls and {row[1] for row in matmuls} == {"0", "1"}, f"{rows[:3]}")
+    check(all(len(row) == 4 and float(row[3]) >= 0 for row in rows), f"{rows[:3]}")
