@@ -297,11 +297,32 @@ void Communicator::waitForAll() {
     waitForEnd(lock, operation);
 }
 
+/// The time that a launcher gives ranks before it ends them.
+static constexpr auto grace = std::chrono::milliseconds(400);
+
+std::string
+Communicator::heedInterruption(std::optional<Clock::time_point> &since,
+                               const std::string &what) {
+  const char *signal = interruption.query ? interruption.query() : nullptr;
+  Clock::time_point now = Clock::now();
+  if (signal && !since)
+    since = now;
+  if (!since || now - *since <= grace)
+    return "";
+  std::string problem = what + " were in flight when the run was ended (" +
+                        (signal ? signal : "a signal") + ")";
+  if (now - *since > interruption.patience)
+    return problem;
+  if (interruption.warn && !std::exchange(interruption.hasWarned, true))
+    interruption.warn(failure(
+        "rank " + std::to_string(rank) + ", step " + std::to_string(step),
+        problem, "see the messages of other ranks and of the launcher"));
+  return "";
+}
+
 void Communicator::waitForEnd(std::unique_lock<std::mutex> &lock,
                               const Operation &operation) {
   constexpr auto interval = std::chrono::milliseconds(50);
-  // The time that a launcher gives ranks before it ends them.
-  constexpr auto grace = std::chrono::milliseconds(400);
   Clock::time_point start = Clock::now();
   std::optional<Clock::time_point> interrupted;
   while (!operation.isDone) {

@@ -22,6 +22,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -129,6 +130,14 @@ public:
       std::chrono::milliseconds patience = std::chrono::seconds(60)) {
     interruption = {std::move(query), std::move(warn), patience};
   }
+
+  /// Called again and again in a wait for what other ranks do and no operation
+  /// of this class is, from when it began to be interrupted on: warns as waits
+  /// for operations do. Returns what is wrong once it has gone on for too long;
+  /// otherwise "".
+  std::string
+  heedInterruption(std::optional<std::chrono::steady_clock::time_point> &since,
+                   const std::string &what);
 
   /// What operations cost so far.
   struct Use {

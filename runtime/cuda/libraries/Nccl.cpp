@@ -177,6 +177,7 @@ void Nccl::abandon(const std::string &problem) {
 std::string Nccl::wait(CUevent event) {
   constexpr auto pause = std::chrono::microseconds(50);
   auto start = std::chrono::steady_clock::now();
+  std::optional<std::chrono::steady_clock::time_point> interrupted;
   while (communicator && driver.cuEventQuery(event) == CUDA_ERROR_NOT_READY) {
     ncclResult_t state = ncclSuccess;
     ncclResult_t asked = ncclCommGetAsyncError(communicator, &state);
@@ -186,6 +187,11 @@ std::string Nccl::wait(CUevent event) {
     if (std::chrono::steady_clock::now() - start > ranks.getLimit())
       return "a step has not ended for " +
              std::to_string(ranks.getLimit().count()) + " s";
+    // A launcher ends the other ranks when one has died.
+    if (std::string problem =
+            ranks.heedInterruption(interrupted, "the exchanges of a step");
+        !problem.empty())
+      return problem;
     std::this_thread::sleep_for(pause);
   }
   return "";

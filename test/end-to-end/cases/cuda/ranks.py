@@ -2,8 +2,13 @@
 """Ranks on GPUs: exchanges, on fakes (fakes.py)."""
 
 import json
+import os
+import pathlib
 import re
 import shutil
+import signal
+import subprocess
+import time
 
 import numpy as np
 from fakes import read_calls, recorded_step, run_ranks, trainer
@@ -62,6 +67,34 @@ def aborts(ingot):
             check("cuGraphLaunch" in names, "no step was recorded before")
             return
     raise AssertionError("no rank aborts")
+
+
+@case("cuda ranks say where they were when another one is killed")
+def killed(ingot):
+    command, env, logs = run_ranks(ingot, 2, steps=100000)
+    # On a GPU that computes, an exchange waits for the other rank.
+    env |= {"INGOT_FAKE_COMPUTE": "1", "INGOT_FAKE_MEMORY": str(1 << 30)}
+    env.pop("INGOT_FAKE_LOG", None)
+    run = subprocess.Popen(
+        [str(word) for word in command], env={**os.environ, **env}, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        # Both have recorded a step.
+        until = time.monotonic() + 60
+        while time.monotonic() < until and run.poll() is None and not all(is_recorded(logs, r) for r in range(2)):
+            time.sleep(0.1)
+        children = [int(word) for word in pathlib.Path(f"/proc/{run.pid}/task/{run.pid}/children").read_text().split()]
+        check(len(children) == 2, f"{len(children)} ranks")
+        os.kill(children[1], signal.SIGKILL)
+        _, said = run.communicate(timeout=60)
+    finally:
+        run.kill()
+    check(re.search(r"warning: rank 0, step [0-9]+: the exchanges of a step were in flight", said), said[-1500:])
+
+
+def is_recorded(logs, rank):
+    path = logs.with_name(f"{logs.name}.{rank}")
+    return path.exists() and "cuGraphLaunch" in path.read_text()
 
 
 @case("cuda ranks with different choices of --tune record the step together")
