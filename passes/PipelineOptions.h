@@ -79,9 +79,9 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
       "additional ONNX nodes that run in 16 bits (regular expression)"};
   Setting<bool> exactMath{
       *this, "exact-math",
-      "compute matmuls in fp32 as sums of products, without Strassen's "
-      "algorithm, and exp, tanh and erf on a GPU with the bits of CPUs instead "
-      "of its faster approximation of 2^x"};
+      "compute matmuls and convolutions as sums of products, without "
+      "Strassen's and Winograd's algorithms, and exp, tanh and erf on a GPU "
+      "with the bits of CPUs instead of its faster approximation of 2^x"};
   Setting<std::string> optimizerPrecision{
       *this, "optimizer-precision NAME",
       "precision of the optimizer's moments in memory: fp32, or bf16 with "

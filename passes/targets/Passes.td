@@ -35,7 +35,7 @@ def AttachTarget : Pass<"ingot-attach-target", "::mlir::ModuleOp"> {
     Option<"precision", "precision", "std::string", "\"fp32\"", "precision of contractions: fp32, bf16 or fp16">,
     Option<"dataParallel", "data-parallel", "bool", "false", "steps exchange gradients with other ranks">,
     Option<"exactMath", "exact-math", "bool", "false",
-           "matmuls on CPUs are sums of products, and GPUs compute functions as CPUs do">,
+           "matmuls and convolutions on CPUs are sums of products, and GPUs compute functions as CPUs do">,
   ];
   let dependentDialects = ["::ingot::IngotDialect"];
 }

@@ -88,10 +88,10 @@ constexpr ingot_matmul_desc getPointwiseMatmul(const ingot_conv_desc &desc,
   return matmul;
 }
 
-/// Whether runtime/cpu/winograd computes a convolution: the form is right, and
-/// there are at most half as many multiplications as in the direct algorithm,
-/// counting tiles of 4 x 4 outputs that reach over the edge.
-constexpr bool isWinograd(const ingot_conv_desc &desc) {
+/// Whether runtime/cpu/winograd can compute a convolution: the form is right,
+/// and there are at most half as many multiplications as in the direct
+/// algorithm, counting tiles of 4 x 4 outputs that reach over the edge.
+constexpr bool hasWinogradForm(const ingot_conv_desc &desc) {
   using Blocking = WinogradBlocking;
   constexpr int64_t lanes = Blocking::kLanes, tile = Blocking::kOut;
   if (desc.type == INGOT_F64 || desc.spatial_rank != 2 || desc.groups != 1 ||
@@ -117,6 +117,12 @@ constexpr bool isWinograd(const ingot_conv_desc &desc) {
   return desc.batch * std::min(tiles, inTiles) >= least &&
          2 * points * tiles <= taps * outputs &&
          2 * points * inTiles <= taps * inputs;
+}
+
+/// Whether it does: the compiler has chosen the mode that saves products, which
+/// are Winograd's for convolutions of this form and Strassen's for matmuls.
+constexpr bool isWinograd(const ingot_conv_desc &desc) {
+  return desc.math == INGOT_MATH_STRASSEN && hasWinogradForm(desc);
 }
 
 /// Whether a convolution is depthwise (runtime/cpu/depthwise): each channel has

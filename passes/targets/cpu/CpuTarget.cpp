@@ -172,6 +172,16 @@ static LibrarySupport describeSupport(ingot_conv_desc desc, StringRef entry,
         abi::Im2colGemm(desc, kind, machine.threads).getScratchBytes();
     return support;
   }
+  if (abi::hasWinogradForm(desc)) {
+    if (isExact) {
+      support.mathReason = "Winograd's algorithm would be faster, but "
+                           "--exact-math asks for sums of products";
+    } else {
+      support.math = INGOT_MATH_STRASSEN;
+      support.mathReason = "Winograd's algorithm saves three quarters of the "
+                           "products";
+    }
+  }
   // Gathering pixels for the forward pass would take the time that is saved.
   if (abi::isPointwise(desc) ||
       (abi::isGathered(desc, kind) && kind == abi::ConvKind::FilterGrad))

@@ -6,9 +6,8 @@
 // set.
 //
 // F(4 x 4, 3 x 3): 6 x 6 inputs give 4 x 4 outputs with 36 multiplications
-// instead of 144. The points are 0, +-5/8, +-5/4 and infinity: exact in binary,
-// and so close to 1 that the error is one to two and a half times that of the
-// direct algorithm.
+// instead of 144. The points are 0, +-5/8, +-3/2 and infinity: exact in binary,
+// and nearly those that amplify the errors of the sums least.
 //
 //===----------------------------------------------------------------------===//
 

@@ -23,7 +23,7 @@ constexpr int64_t kWidth = vectors::kLanes;
 static_assert(kLanes % kWidth == 0);
 
 // The points, and the divisors of the filter's polynomial at each.
-constexpr float kA = 0.625f, kB = 1.25f;
+constexpr float kA = 0.625f, kB = 1.5f;
 constexpr float kA2 = kA * kA, kB2 = kB * kB;
 constexpr float kZeroScale = 1 / (kA2 * kB2);
 constexpr float kAScale = 1 / (2 * kA2 * (kA2 - kB2));
@@ -306,15 +306,20 @@ void transformAnyFilterGrad(const float *from, int64_t stride, Elements filter,
   });
 }
 
-/// The rows of a tile whose sums stay in registers, with two vectors each.
-constexpr int kTileRows = kWidth == 16 ? int(kRows) : 6;
+/// The rows of a tile whose sums stay in registers, with two vectors each; of
+/// the product of channels, with AVX-512, twice: sums of a part, and of all.
+constexpr int kTileRows = 6, kTransposedTileRows = kWidth == 16 ? kRows : 6;
 
-/// Products summed in registers before they are added to what memory holds. One
-/// sum over many channels or tiles is the largest part of the error: with
-/// partial sums it grows like the square root of their length plus their
-/// number, and not like that of the product. There are more tiles than
-/// channels, and adding the sums of fewer takes a fifth longer.
-constexpr int64_t kPartialChannels = 2 * kLanes, kPartialTiles = 4 * kLanes;
+/// Products summed before they are added to other sums. One sum over many
+/// channels or tiles is the largest part of the error: with partial sums it
+/// grows like the square root of their length plus their number, and not like
+/// that of the product. Where there are too few registers for both sums, adding
+/// more often would take a tenth longer, and for tiles, of which there are
+/// more, a fifth.
+constexpr int64_t kPartialChannels = (kWidth == 16 ? 1 : 2) * kLanes,
+                  kPartialTiles = 4 * kLanes;
+/// Channels whose filters stay in the L1 cache for all rows of a tile.
+constexpr int64_t kNearChannels = 8 * kLanes;
 
 /// The length of equal parts of about kPartialTiles tiles: a block has some
 /// more than a multiple of them, which are not worth a part of their own.
@@ -336,9 +341,10 @@ WINOGRAD_INLINE void flush(const Vector (&sum)[Rows][2], float *c, bool adds) {
 
 template <int Rows>
 void multiplyRows(int64_t size, const float *__restrict a,
-                  const float *__restrict b, float *__restrict c) {
+                  const float *__restrict b, float *__restrict c, bool adds) {
+  Vector sum[Rows][2] = {};
   for (int64_t start = 0; start < size; start += kPartialChannels) {
-    Vector sum[Rows][2] = {};
+    Vector part[Rows][2] = {};
     int64_t end =
         start + kPartialChannels < size ? start + kPartialChannels : size;
     for (int64_t block = start; block < end; block += kLanes) {
@@ -349,15 +355,20 @@ void multiplyRows(int64_t size, const float *__restrict a,
           __builtin_prefetch(b + 8 * kColumns + kWidth);
 #pragma unroll
         for (int i = 0; i < Rows; ++i) {
-          sum[i][0] += a[i * kLanes + k] * low;
-          sum[i][1] += a[i * kLanes + k] * high;
+          part[i][0] += a[i * kLanes + k] * low;
+          part[i][1] += a[i * kLanes + k] * high;
         }
         b += kColumns;
       }
       a += kRows * kLanes;
     }
-    flush(sum, c, start != 0);
+#pragma unroll
+    for (int i = 0; i < Rows; ++i) {
+      sum[i][0] += part[i][0];
+      sum[i][1] += part[i][1];
+    }
   }
+  flush(sum, c, adds);
 }
 
 template <int Rows>
@@ -383,16 +394,16 @@ void multiplyTransposedRows(int64_t size, const float *__restrict a,
   }
 }
 
-/// Calls `run(count, row)` for rows in tiles that registers hold, in groups of
+/// Calls `run(count, row)` for rows in tiles of at most `Most`, in groups of
 /// four.
-template <typename Run>
+template <int Most, typename Run>
 WINOGRAD_INLINE void forEachTile(int64_t rows, Run run) {
   rows = abi::alignTo(rows, 4);
   int64_t row = 0;
   if (rows == kRows)
-    for (; row < rows; row += kTileRows)
-      run(Constant<kTileRows>(), row);
-  if constexpr (kTileRows > 8)
+    for (; row < rows; row += Most)
+      run(Constant<Most>(), row);
+  if constexpr (Most > 8)
     for (; rows - row == 8; row += 8)
       run(Constant<8>(), row);
   for (; row < rows; row += 4)
@@ -402,16 +413,21 @@ WINOGRAD_INLINE void forEachTile(int64_t rows, Run run) {
 void multiply(int64_t rows, int64_t size, const float *a, const float *b,
               float *c) {
   for (int64_t w = 0; w < kColumns; w += 2 * kWidth)
-    forEachTile(rows, [&](auto count, int64_t row) {
-      multiplyRows<count>(size, a + row * kLanes, b + w,
-                          c + row * kColumns + w);
-    });
+    for (int64_t start = 0; start < size; start += kNearChannels) {
+      int64_t count =
+          size - start < kNearChannels ? size - start : kNearChannels;
+      forEachTile<kTileRows>(rows, [&](auto tileRows, int64_t row) {
+        multiplyRows<tileRows>(count, a + start * kRows + row * kLanes,
+                               b + start * kColumns + w, c + row * kColumns + w,
+                               start != 0);
+      });
+    }
 }
 
 void multiplyTransposed(int64_t rows, int64_t size, const float *a,
                         int64_t aStride, const float *b, float *c, bool adds) {
   for (int64_t w = 0; w < kColumns; w += 2 * kWidth)
-    forEachTile(rows, [&](auto count, int64_t row) {
+    forEachTile<kTransposedTileRows>(rows, [&](auto count, int64_t row) {
       multiplyTransposedRows<count>(size, a + row, aStride, b + w,
                                     c + row * kColumns + w, adds);
     });

@@ -67,6 +67,8 @@ void compare(const Shape &s, ingot_dtype type, int rounds, bool isDirect) {
     d.pad_low[axis] = d.pad_high[axis] = s.kernel / 2;
     d.out[axis] = (s.size + 2 * (s.kernel / 2) - s.kernel) / s.stride + 1;
   }
+  d.math =
+      ingot::abi::hasWinogradForm(d) ? INGOT_MATH_STRASSEN : INGOT_MATH_EXACT;
   ingot_conv_desc other = d;
   d.scratch_bytes = ingot::abi::getScratchBytes(d, {getThreadCount()});
   int64_t taps = s.kernel * s.kernel * s.in / s.groups;
@@ -135,6 +137,11 @@ int main(int argc, char **argv) try {
     return 2;
   }
   bool isDirect = argc > 2 && std::strcmp(argv[2], "direct") == 0;
+  if (!isDirect && !ingot_vendor_convolve) {
+    std::fprintf(stderr, "error: library: oneDNN is not built\nhint: run "
+                         "tools/setup --onednn, or compare with direct\n");
+    return 2;
+  }
   ingot_dtype type = argc > 3 ? INGOT_BF16 : INGOT_F32;
   std::printf("%29s %24s %24s\n%4s %4s %4s %5s %2s %2s %4s", "forward",
               "input gradient", "filter gradient", "n", "size", "in", "out",

@@ -17,6 +17,12 @@ namespace {
 
 using namespace vectors;
 
+/// Products that are summed before they are added to the sums of earlier ones.
+/// The error of one sum over many grows with the root of their number; at this
+/// length it is as small as that of libraries that sum blocks of channels, and
+/// the additions take no time that can be measured.
+constexpr int64_t kPart = 64;
+
 /// The most rows of a tile, whose sums take 28 of 32 registers or 12 of 16.
 constexpr int kSumRows = INGOT_LANES == 16 ? 14 : 6;
 constexpr int mostRowsOf(int vectors) {
@@ -132,6 +138,21 @@ void multiplyTile(const Tile &t) {
   else if (!ByColumns && !t.streams)
     prefetchResults<Rows, Vectors>(t.c, t.cStep);
   const int64_t aStep = t.aStep;
+  // Sums of complete parts are in memory.
+  Vector earlier[Rows][Vectors];
+  bool hasEarlier = false;
+  int64_t room = kPart;
+  auto endPart = [&]() __attribute__((always_inline)) {
+#pragma unroll
+    for (int r = 0; r < Rows; ++r)
+#pragma unroll
+      for (int v = 0; v < Vectors; ++v) {
+        earlier[r][v] = hasEarlier ? earlier[r][v] + sum[r][v] : sum[r][v];
+        sum[r][v] = Vector{};
+      }
+    hasEarlier = true;
+    room = kPart;
+  };
   for (int64_t s = 0; s < t.segments; ++s) {
     const float *a = t.a[s] + t.aOffset, *b = t.b[s] + t.bOffset;
     auto multiplyStep = [&]() __attribute__((always_inline)) {
@@ -163,10 +184,21 @@ void multiplyTile(const Tile &t) {
           __builtin_prefetch(a + (Rows + r) * aStep);
         for (int64_t k = 0; k < 16; ++k)
           multiplyStep();
+        if ((room -= 16) <= 0)
+          endPart();
       }
+    room -= t.length - i;
     for (; i < t.length; ++i)
       multiplyStep();
+    if (room <= 0)
+      endPart();
   }
+  if (hasEarlier)
+#pragma unroll
+    for (int r = 0; r < Rows; ++r)
+#pragma unroll
+      for (int v = 0; v < Vectors; ++v)
+        sum[r][v] += earlier[r][v];
 #ifdef INGOT_PAIRS
   if constexpr (!ByColumns)
     if (t.rounded)
