@@ -229,13 +229,16 @@ LogicalResult InfoReader::readAttributes(const onnx::NodeProto &node,
   };
   StringRef op = node.op_type();
   if (op == "Momentum") {
+    std::string mode = "standard";
     for (const onnx::AttributeProto &attribute : node.attribute())
-      if (attribute.name() == "mode" && attribute.s() != "standard")
-        return fail("node '" + nodeName(node) + "': mode '" + attribute.s() +
-                    "' is not supported");
+      if (attribute.name() == "mode")
+        mode = attribute.s();
+    if (mode != "standard" && mode != "nesterov")
+      return fail("node '" + nodeName(node) + "': mode '" + mode +
+                  "' is not supported");
     if (failed(require("beta", 1, 1)))
       return failure();
-    return setOptimizer({"momentum",
+    return setOptimizer({mode == "nesterov" ? "nesterov" : "momentum",
                          {{"lr", rate},
                           {"momentum", number("alpha", 0)},
                           {"weight_decay", number("norm_coefficient", 0)}},

@@ -25,6 +25,7 @@ DATA = {
 # The operator, its attributes and the number of moments of each parameter.
 OPTIMIZERS = {
     "Momentum": ({"alpha": 0.9, "beta": 1.0, "mode": "standard", "norm_coefficient": 0.01}, 1),
+    "Nesterov": ({"alpha": 0.9, "beta": 1.0, "mode": "nesterov", "norm_coefficient": 0.01}, 1),
     "Adagrad": ({"decay_factor": 0.0, "epsilon": 1e-6, "norm_coefficient": 0.01}, 1),
     "Adam": ({"alpha": 0.8, "beta": 0.95, "epsilon": 1e-6}, 2),
 }
@@ -39,7 +40,8 @@ def optimizer_node(kind, count):
     names = [f"{p}.m{m}" for m in range(moments) for p in START]
     inputs = ["rate", count, *START, *(p + ".gradient" for p in START), *names]
     outputs = [n + ".next" for n in (*START, *names)]
-    return helper.make_node(kind, inputs, outputs, domain=DOMAIN, **attributes), names
+    operator = "Momentum" if kind == "Nesterov" else kind
+    return helper.make_node(operator, inputs, outputs, domain=DOMAIN, **attributes), names
 
 
 def make_model(kind, count="steps", rate_is_input=False):
@@ -181,7 +183,7 @@ def refused(ingot):
     def twice(info, model):
         model.training_info.add().CopyFrom(info)
 
-    error("nesterov", attribute("mode", mode="nesterov"))
+    error("'other'", attribute("mode", mode="other"))
     error("beta", attribute("beta", beta=0.5))
     error("'weight'", binding)
     error("'nothing'", unknown)
