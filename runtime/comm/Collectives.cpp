@@ -3,10 +3,14 @@
 #include "runtime/comm/Collectives.h"
 
 #include "runtime/core/Error.h"
+#include "runtime/core/machine/Threads.h"
 
+#include <condition_variable>
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
+#include <mutex>
+#include <thread>
 
 using namespace ingot::runtime;
 
@@ -68,7 +72,52 @@ int64_t ingot::runtime::countLaunchedRanks() {
   return 1;
 }
 
-std::unique_ptr<Collectives> ingot::runtime::connectRanks() {
+/// Returns which rank the launcher says that this is.
+static std::string describeOwnRank() {
+  for (const char *variable :
+       {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"})
+    if (const char *value = std::getenv(variable))
+      return std::string("rank ") + value;
+  return "MPI";
+}
+
+namespace {
+
+/// Calls a function unless it is destroyed within a time.
+class Alarm {
+public:
+  Alarm(std::chrono::seconds limit, std::function<void()> call) {
+    isRunning = startThread(thread, [this, limit, call = std::move(call)] {
+      std::unique_lock lock(mutex);
+      if (!ended.wait_for(lock, limit, [this] { return isOver; }))
+        call();
+    });
+  }
+  Alarm(const Alarm &) = delete;
+  Alarm &operator=(const Alarm &) = delete;
+  ~Alarm() {
+    if (!isRunning)
+      return;
+    {
+      std::lock_guard lock(mutex);
+      isOver = true;
+    }
+    ended.notify_one();
+    thread.join();
+  }
+
+private:
+  std::mutex mutex;
+  std::condition_variable ended;
+  bool isRunning = false, isOver = false;
+  std::thread thread;
+};
+
+} // namespace
+
+std::unique_ptr<Collectives>
+ingot::runtime::connectRanks(std::chrono::seconds limit,
+                             const std::function<void(const Error &)> &giveUp) {
   if (countLaunchedRanks() == 1)
     return makeSelfCollectives();
   constexpr const char *hint =
@@ -81,6 +130,14 @@ std::unique_ptr<Collectives> ingot::runtime::connectRanks() {
       dlsym(library, "ingot_connect_mpi"));
   if (!connect)
     throw failure("MPI", dlerror(), hint);
+  Alarm alarm(limit, [&] {
+    giveUp(failure(
+        describeOwnRank(),
+        "has waited " + std::to_string(limit.count()) +
+            " s for the other ranks to start",
+        "see which rank does not run this trainer, or only prints something; "
+        "--comm-timeout sets the limit"));
+  });
   char message[512] = "";
   std::unique_ptr<Collectives> ranks(connect(message, sizeof(message)));
   if (!ranks)

@@ -16,10 +16,14 @@
 
 #include "runtime/core/DType.h"
 
+#include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 
 namespace ingot::runtime {
+
+class Error;
 
 /// An operation in flight. Until it has ended nothing else may touch its
 /// memory, and it has to end before this object is destroyed.
@@ -82,8 +86,12 @@ std::unique_ptr<Collectives> makeSelfCollectives();
 int64_t countLaunchedRanks();
 
 /// Connects the ranks of this run over MPI, which is loaded then, or returns
-/// the transport of a single rank. Throws failure where MPI is missing.
-std::unique_ptr<Collectives> connectRanks();
+/// the transport of a single rank. Throws failure where MPI is missing. MPI
+/// waits for all ranks, and nothing can end that wait: after `limit` a thread
+/// calls `giveUp`, which has to end the process.
+std::unique_ptr<Collectives>
+connectRanks(std::chrono::seconds limit,
+             const std::function<void(const Error &)> &giveUp);
 
 } // namespace ingot::runtime
 

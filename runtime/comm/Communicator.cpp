@@ -272,7 +272,9 @@ void Communicator::finishJoint(Joint &joint) {
   }
 }
 
-void Communicator::wait(Ticket ticket) {
+void Communicator::wait(Ticket ticket) { wait(ticket, limit); }
+
+void Communicator::wait(Ticket ticket, std::chrono::seconds most) {
   if (ticket == 0)
     return;
   if (auto found = joined.find(ticket); found != joined.end()) {
@@ -283,7 +285,7 @@ void Communicator::wait(Ticket ticket) {
   }
   Clock::time_point begin = Clock::now();
   std::unique_lock lock(stream->mutex);
-  waitForEnd(lock, stream->operations.at(ticket));
+  waitForEnd(lock, stream->operations.at(ticket), most);
   stream->operations.erase(ticket);
   use.waitSeconds +=
       std::chrono::duration<double>(Clock::now() - begin).count();
@@ -294,7 +296,7 @@ void Communicator::waitForAll() {
     startJoint();
   std::unique_lock lock(stream->mutex);
   for (const auto &[ticket, operation] : stream->operations)
-    waitForEnd(lock, operation);
+    waitForEnd(lock, operation, limit);
 }
 
 /// The time that a launcher gives ranks before it ends them.
@@ -321,7 +323,8 @@ Communicator::heedInterruption(std::optional<Clock::time_point> &since,
 }
 
 void Communicator::waitForEnd(std::unique_lock<std::mutex> &lock,
-                              const Operation &operation) {
+                              const Operation &operation,
+                              std::chrono::seconds most) {
   constexpr auto interval = std::chrono::milliseconds(50);
   Clock::time_point start = Clock::now();
   std::optional<Clock::time_point> interrupted;
@@ -346,10 +349,9 @@ void Communicator::waitForEnd(std::unique_lock<std::mutex> &lock,
         lock.lock();
       }
     }
-    if (now - start > limit)
+    if (now - start > most)
       throw describe(
-          operation,
-          "has not ended for " + std::to_string(limit.count()) + " s",
+          operation, "has not ended for " + std::to_string(most.count()) + " s",
           "see which rank stopped or is slow; --comm-timeout sets the limit");
   }
   if (!operation.error.empty())
@@ -421,12 +423,33 @@ void Communicator::broadcast(void *data, int64_t bytes, int64_t root,
     }));
 }
 
+std::vector<int64_t> Communicator::gatherWords(std::vector<int64_t> own,
+                                               const std::string &what,
+                                               std::chrono::seconds most) {
+  if (size == 1)
+    return own;
+  // Held by the operation, which may still be in flight when the wait for it
+  // has failed.
+  struct Memory {
+    std::vector<int64_t> own, all;
+  };
+  auto memory = std::make_shared<Memory>();
+  memory->all.resize(own.size() * static_cast<size_t>(size));
+  memory->own = std::move(own);
+  auto bytes = static_cast<int64_t>(memory->own.size() * sizeof(int64_t));
+  wait(start(what, bytes,
+             [memory, bytes](Collectives &transport) {
+               return transport.startAllGather(memory->own.data(),
+                                               memory->all.data(), bytes);
+             }),
+       most);
+  return std::move(memory->all);
+}
+
 void Communicator::checkEqual(int64_t value, const std::string &what,
                               const std::string &hint) {
-  if (size == 1)
-    return;
-  std::vector<int64_t> all(size);
-  allGather(&value, all.data(), sizeof(value), "comparison of the " + what);
+  std::vector<int64_t> all =
+      gatherWords({value}, "comparison of the " + what, limit);
   for (size_t other = 1; other < all.size(); ++other)
     if (all[other] != all[0])
       throw failure("rank " + std::to_string(other),
@@ -435,40 +458,33 @@ void Communicator::checkEqual(int64_t value, const std::string &what,
 
 void Communicator::checkEqual(const std::vector<NamedValue> &values,
                               const std::string &hint) {
-  if (size == 1)
-    return;
   std::vector<int64_t> own;
   for (const NamedValue &value : values)
     own.push_back(value.second);
-  std::vector<int64_t> all(own.size() * static_cast<size_t>(size));
-  allGather(own.data(), all.data(),
-            static_cast<int64_t>(own.size() * sizeof(int64_t)),
-            "comparison of the options");
-  for (size_t i = own.size(); i < all.size(); ++i)
-    if (size_t option = i % own.size(); all[i] != all[option])
-      throw failure("rank " + std::to_string(i / own.size()),
+  std::vector<int64_t> all =
+      gatherWords(std::move(own), "comparison of the options", limit);
+  for (size_t i = values.size(); i < all.size(); ++i)
+    if (size_t option = i % values.size(); all[i] != all[option])
+      throw failure("rank " + std::to_string(i / values.size()),
                     "another " + values[option].first + " than rank 0's", hint);
 }
 
-int64_t Communicator::agree(int64_t value, const std::string &what) {
-  struct Word {
-    int64_t value, subject;
-  };
+int64_t Communicator::agree(int64_t value, const std::string &what,
+                            Lateness lateness) {
   // Ranks that have come to different points of the run would take each other's
   // word for something else.
-  Word own{value, computeCrc32(what)};
-  std::vector<Word> all(static_cast<size_t>(size), own);
-  auto usual = std::exchange(limit, std::chrono::hours(24 * 365));
-  allGather(&own, all.data(), sizeof(own), what);
-  limit = usual;
-  for (size_t other = 0; other < all.size(); ++other) {
-    if (all[other].subject != own.subject)
+  int64_t subject = computeCrc32(what);
+  std::vector<int64_t> all = gatherWords(
+      {value, subject}, what,
+      lateness == Lateness::Writing ? std::max(limit, kPatience) : limit);
+  for (size_t other = 0; 2 * other < all.size(); ++other) {
+    if (all[2 * other + 1] != subject)
       throw failure("rank " + std::to_string(rank),
                     what + ": rank " + std::to_string(other) +
                         " is at another point of the run",
                     "give all ranks the same options, and data of as many "
                     "samples");
-    value = std::max(value, all[other].value);
+    value = std::max(value, all[2 * other]);
   }
   return value;
 }

@@ -98,9 +98,13 @@ public:
   void checkEqual(const std::vector<NamedValue> &values,
                   const std::string &hint);
 
-  /// Returns the largest of the ranks' values. The ranks may come as late as
-  /// they want. Throws failure if one of them has come for something else.
-  int64_t agree(int64_t value, const std::string &what);
+  /// Returns the largest of the ranks' values. Throws failure if one of them
+  /// has come for something else, or has not come within the limit; after
+  /// writing files, which may take as long as it wants, within `kPatience`.
+  enum class Lateness { Limited, Writing };
+  int64_t agree(int64_t value, const std::string &what,
+                Lateness lateness = Lateness::Limited);
+  static constexpr std::chrono::seconds kPatience = std::chrono::hours(24);
 
   /// Ends a run that succeeded: no operation is in flight.
   void finish();
@@ -171,8 +175,13 @@ private:
   void startJoint();
   /// Waits for the exchange that a bucket is part of.
   void finishJoint(Joint &joint);
+  void wait(Ticket ticket, std::chrono::seconds most);
   void waitForEnd(std::unique_lock<std::mutex> &lock,
-                  const Operation &operation);
+                  const Operation &operation, std::chrono::seconds most);
+  /// Returns the words of all ranks, one rank's after the other's.
+  std::vector<int64_t> gatherWords(std::vector<int64_t> own,
+                                   const std::string &what,
+                                   std::chrono::seconds most);
   Error describe(const Operation &operation, const std::string &problem,
                  const std::string &hint) const;
 

@@ -20,6 +20,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 
 using namespace ingot::runtime;
 
@@ -52,7 +53,8 @@ static int agreeOnStatus(int status, Communicator &ranks) {
   constexpr int signals = 128, failures = 256;
   bool isFailure = status != 0 && status < signals;
   return static_cast<int>(ranks.agree(isFailure ? failures + status : status,
-                                      "the end of the run") %
+                                      "the end of the run",
+                                      Communicator::Lateness::Writing) %
                           failures);
 }
 
@@ -119,9 +121,14 @@ static int run(int argc, char **argv, Console &console) {
   if (!options.tune.empty() && manifest.targetKind == "cpu" && isAlone)
     tuneOnHost(options, manifest, {module->manifest, module->manifest_bytes},
                {argv, argv + argc}, console);
-  Communicator ranks(manifest.dataParallel ? connectRanks()
+  std::chrono::seconds limit(options.commTimeout);
+  auto giveUp = [&](const Error &error) {
+    console.print(error);
+    std::_Exit(static_cast<int>(error.getCode()));
+  };
+  Communicator ranks(manifest.dataParallel ? connectRanks(limit, giveUp)
                                            : makeSelfCollectives());
-  ranks.setLimit(std::chrono::seconds(options.commTimeout));
+  ranks.setLimit(limit);
   if (ranks.getRank() != 0) {
     console.silence();
     options.writeNothing(manifest.hasShards());

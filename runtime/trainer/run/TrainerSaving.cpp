@@ -90,20 +90,32 @@ void Trainer::compareRanks() {
   for (const auto &part : evalData)
     evalSamples += part ? part->getSamples() : 0;
   std::string hint = "give all ranks the same options, and as many samples";
-  ranks.checkEqual({{"--steps or --epochs", totalSteps},
-                    {"--eval-every", options.evalEvery.value_or(0)},
-                    {"number of samples in --eval-data", evalSamples},
-                    {"--save-every", options.saveEvery.value_or(0)},
-                    {"--best", computeCrc32(options.best)},
-                    {"--early-stop", options.earlyStop.value_or(0)},
-                    {"--nan", static_cast<int64_t>(options.nan)},
-                    {"--histogram-every", options.histogramEvery.value_or(0)},
-                    {"--diagnose", options.diagnose.empty() ? 0 : 1},
-                    {"--tune", options.tune.empty() ? 0 : 1},
-                    {"--tune=measure", options.measureSeconds ? 1 : 0}},
-                   hint);
-  ranks.checkEqual(computeCrc32(formatInfo({.info = describeCheckpoint()})),
-                   "run", hint);
+  CheckpointInfo own = describeCheckpoint();
+  RunSettings settings = own.settings.value_or(RunSettings());
+  std::string rates, schedule = fmt::format("{} {} {}", settings.schedule,
+                                            settings.warmup, settings.minLr);
+  for (const auto &[name, value] : settings.hyperparameters)
+    rates += fmt::format("{} {} ", name, value);
+  ranks.checkEqual(
+      {{"--steps or --epochs", totalSteps},
+       {"number of samples in --data", own.samples},
+       {"--seed", own.seed},
+       {"--no-shuffle", own.shuffle},
+       {"--lr or other hyperparameter", computeCrc32(rates)},
+       {"--schedule, --warmup or --min-lr", computeCrc32(schedule)},
+       {"--ema", computeCrc32(fmt::format("{}", settings.ema))},
+       {"--eval-every", options.evalEvery.value_or(0)},
+       {"number of samples in --eval-data", evalSamples},
+       {"--save-every", options.saveEvery.value_or(0)},
+       {"--best", computeCrc32(options.best)},
+       {"--early-stop", options.earlyStop.value_or(0)},
+       {"--nan", static_cast<int64_t>(options.nan)},
+       {"--histogram-every", options.histogramEvery.value_or(0)},
+       {"--diagnose", options.diagnose.empty() ? 0 : 1},
+       {"--tune", options.tune.empty() ? 0 : 1},
+       {"--tune=measure", options.measureSeconds ? 1 : 0}},
+      hint);
+  ranks.checkEqual(computeCrc32(formatInfo({.info = own})), "run", hint);
 }
 
 void Trainer::checkWeights() {
@@ -173,7 +185,7 @@ void Trainer::finishDiagnosis() {
     return;
   saver->wait();
   saver.reset();
-  ranks.agree(0, "the end of a diagnosis");
+  ranks.agree(0, "the end of a diagnosis", Communicator::Lateness::Writing);
   scratch.reset();
 }
 
@@ -192,7 +204,8 @@ void Trainer::rollBack(const Error &problem) {
   feed.reset();
   if (saver)
     saver->wait();
-  ranks.agree(0, "going back to the last checkpoint");
+  ranks.agree(0, "going back to the last checkpoint",
+              Communicator::Lateness::Writing);
   outcome.warn(problem);
   CheckpointInfo info;
   try {

@@ -118,7 +118,7 @@ void JointSave::startNaming() {
 void JointSave::finish() {
   while (phase != Phase::None) {
     writer.wait();
-    ranks.agree(0, "parts of the checkpoint");
+    ranks.agree(0, "parts of the checkpoint", Communicator::Lateness::Writing);
     endStage();
   }
 }

@@ -183,7 +183,8 @@ TEST(Collectives, SameBitsOnEveryRankAndEveryTime) {
 
 int main(int argc, char **argv) {
   testing::InitGoogleTest(&argc, argv);
-  ranks = connectRanks();
+  ranks = connectRanks(std::chrono::seconds(60),
+                       [](const Error &) { std::abort(); });
   int status = RUN_ALL_TESTS();
   ranks->finish();
   return status;

@@ -13,6 +13,7 @@
 
 #include <atomic>
 #include <stdexcept>
+#include <thread>
 
 using namespace ingot::runtime;
 
@@ -119,6 +120,33 @@ TEST_F(CommunicatorTest, NamesWhatDoesNotEnd) {
   EXPECT_EQ(events[0].step, 7);
   EXPECT_EQ(events[0].bytes, 16);
   EXPECT_EQ(events[0].end, CommunicationEvent::Time());
+}
+
+TEST_F(CommunicatorTest, AgreesWithinTheLimit) {
+  ranks.setLimit(std::chrono::seconds(0));
+  ranks.setStep(7);
+  try {
+    ranks.agree(0, "a check of the weights");
+    FAIL() << "there is no end";
+  } catch (const Error &error) {
+    EXPECT_EQ(error.getWhere(), "rank 1, step 7");
+    EXPECT_NE(error.getWhat().find("a check of the weights"),
+              std::string::npos);
+    EXPECT_NE(error.getHint().find("--comm-timeout"), std::string::npos);
+  }
+  // A rank that writes a file takes its time.
+  std::thread other([&] {
+    awaitStarted(2);
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    script.mayEnd = 2;
+  });
+  try {
+    ranks.agree(0, "the end of the run", Communicator::Lateness::Writing);
+  } catch (const Error &error) {
+    // The script has gathered nothing.
+    EXPECT_NE(error.getWhat().find("another point"), std::string::npos);
+  }
+  other.join();
 }
 
 TEST_F(CommunicatorTest, PassesFailuresOfTheTransportOn) {

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ranks that were started with unlike options: each run ends soon, and what rank 0 saves is whole."""
 
+import re
+
 from harness import case, check, golden
 from launch import ALONE, compile_for, mpirun
 
@@ -13,7 +15,8 @@ def unlike(ingot):
     base = [trainer, "--data", G.data, "--steps", "4", "--comm-timeout", "20"]
     evaluates = ["--eval-data", G.data]
 
-    def run(first, second):
+    def run(first, second, limit="20"):
+        base[-1] = limit
         words = [*mpirun(1), *base, *first, ":", "-n", 1, *base, *second]
         return ingot.run(words, env=ALONE, timeout=90)
 
@@ -23,14 +26,24 @@ def unlike(ingot):
     check(len(list(save.glob("step-4/shard-*"))) == 2, "the checkpoint lacks a rank's part")
     result = run(["--save", save, "--resume", save, "--steps", "6"], ["--resume", save, "--steps", "6"])
     check(result.status == 0 and (save / "step-6").is_dir(), f"exit {result.status}: {result.err}")
+    # A rank that never connects: MPI itself would wait for it for ever.
+    for first, second in ((["--inspect"], []), ([], ["--inspect"])):
+        result = run(first, second, limit="2")
+        check(
+            result.status == 1 and "for the other ranks to start" in result.err, f"exit {result.status}: {result.err}"
+        )
+        check(re.search(r"error: rank [01]: ", result.err), result.err)
     for flags, word in (
+        (["--seed", "3"], "--seed"),
+        (["--lr", "0.5"], "--lr"),
+        (["--warmup", "2"], "--schedule, --warmup"),
         (["--save-every", "2", "--save", ingot.path("save")], "--save-every"),
         (evaluates, "--eval-data"),
         ([*evaluates, "--best", "eval_loss"], "--eval-data"),
         (["--diagnose"], "--steps"),
     ):
         for first, second in ((flags, []), ([], flags)):
-            if first == [] and "--save" in flags:
+            if first == [] and word in ("--seed", "--lr", "--schedule, --warmup", "--save-every"):
                 continue
             result = run(first, second)
             check(result.status == 1, f"{first} and {second}: exit {result.status}: {result.err}")
