@@ -10,12 +10,15 @@
 #include "runtime/cpu/ThreadPool.h"
 
 #include "runtime/core/machine/ControlGroups.h"
+#include "runtime/core/text/Text.h"
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <cstddef>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <mutex>
 #include <pthread.h>
@@ -41,13 +44,26 @@ using namespace ingot::runtime;
 static constexpr int kMostThreads = 256;
 
 /// What is wrong with the threads, and whether somebody took that.
-enum class ThreadProblem { None, TooMany, TooFew, Taken };
+enum class ThreadProblem { None, NoNumber, TooMany, TooFew, Taken };
 static std::atomic<ThreadProblem> threadProblem = ThreadProblem::None;
 
 /// Remembers the first problem.
 static void setProblem(ThreadProblem problem) {
   ThreadProblem none = ThreadProblem::None;
   threadProblem.compare_exchange_strong(none, problem);
+}
+
+/// Whether libgomp takes the words of OMP_NUM_THREADS: numbers, one for each
+/// level of parallel regions.
+static bool isThreadCount(const char *words) {
+  do {
+    char *end = nullptr;
+    errno = 0;
+    if (std::strtol(words, &end, 10) <= 0 || errno != 0)
+      return false;
+    words = end + std::strspn(end, " \t");
+  } while (*words == ',' && *++words);
+  return *words == '\0';
 }
 
 static int readThreadCount() {
@@ -58,6 +74,8 @@ static int readThreadCount() {
   // less of their time, which more threads would only divide.
   if (!std::getenv("OMP_NUM_THREADS"))
     count = static_cast<int>(std::min<int64_t>(count, readCpuQuota()));
+  else if (!isThreadCount(std::getenv("OMP_NUM_THREADS")))
+    setProblem(ThreadProblem::NoNumber);
   else if (count > kMostThreads)
     setProblem(ThreadProblem::TooMany);
   return std::min(count, kMostThreads);
@@ -68,9 +86,16 @@ std::optional<std::string> ingot::runtime::takeThreadNote() {
   if (problem == ThreadProblem::None || problem == ThreadProblem::Taken)
     return std::nullopt;
   threadProblem = ThreadProblem::Taken;
+  const char *asked = std::getenv("OMP_NUM_THREADS");
+  std::string words =
+      makePrintable(std::string(asked ? asked : "").substr(0, 40));
+  if (problem == ThreadProblem::NoNumber)
+    return "OMP_NUM_THREADS='" + words +
+           "' is no number of threads: this run has " +
+           std::to_string(getThreadCount());
   if (problem == ThreadProblem::TooMany)
-    return "OMP_NUM_THREADS asks for more threads than the " +
-           std::to_string(kMostThreads) + " that a trainer uses at most";
+    return "OMP_NUM_THREADS asks for " + words + " threads: a trainer has " +
+           std::to_string(kMostThreads) + " at most";
   return "the system has fewer threads for this process than " +
          std::to_string(getThreadCount()) +
          ", which makes steps slower (ulimit -u and pids.max are the limits)";

@@ -6,77 +6,204 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <iterator>
 #include <memory>
 #include <set>
-#include <sstream>
+#include <string_view>
 
 using namespace ingot::runtime;
 
-/// Removes a comment, which begins with # outside of quotation marks. Counts
-/// the brackets that are open after the line.
-static std::string removeComment(const std::string &line, int &depth) {
-  char quote = 0;
-  for (size_t i = 0; i < line.size(); ++i) {
-    char c = line[i];
-    if (quote) {
-      quote = c == quote ? 0 : quote;
-    } else if (c == '"' || c == '\'') {
-      quote = c;
-    } else if (c == '#') {
-      return line.substr(0, i);
-    } else if (c == '[' || c == ']') {
-      depth += c == '[' ? 1 : -1;
-    }
+namespace {
+
+/// Reads the text of a configuration from its beginning to its end.
+class ConfigParser {
+public:
+  explicit ConfigParser(std::string_view text) : text(text) {}
+
+  std::vector<CLI::ConfigItem> parse();
+
+private:
+  [[noreturn]] void fail(const std::string &what) const;
+  bool isAt(std::string_view characters) const {
+    return at < text.size() &&
+           characters.find(text[at]) != std::string_view::npos;
   }
-  return line;
+  bool isAtEnd() const { return at == text.size(); }
+  void skip(std::string_view characters);
+  /// Skips what has no meaning within a line: blanks, and a comment.
+  void skipBlanks();
+  void skipTable();
+  std::string readName();
+  std::vector<std::string> readValues(const std::string &name);
+  std::vector<std::string> readArray();
+  std::string readValue(std::string_view ends);
+  std::string readString();
+
+  std::string_view text;
+  size_t at = 0;
+  int line = 1;
+};
+
+} // namespace
+
+void ConfigParser::fail(const std::string &what) const {
+  throw CLI::ConfigError(fmt::format("line {}: {}", line, what));
 }
 
-static CLI::ConfigError wrongLine(int number, const std::string &what) {
-  return CLI::ConfigError(fmt::format("line {}: {}", number, what));
+void ConfigParser::skip(std::string_view characters) {
+  for (; isAt(characters); ++at)
+    line += text[at] == '\n';
+}
+
+void ConfigParser::skipBlanks() {
+  skip(" \t\r");
+  if (isAt("#"))
+    at = std::min(text.find('\n', at), text.size());
+}
+
+/// A table is a heading: `[name]` in a line of its own.
+void ConfigParser::skipTable() {
+  size_t end = std::min(text.find('\n', at), text.size());
+  std::string_view heading = text.substr(at, end - at);
+  heading = heading.substr(0, heading.find('#'));
+  size_t last = heading.find_last_not_of(" \t\r");
+  if (heading[last] != ']')
+    fail("not 'name = value'");
+  at = end;
+}
+
+std::string ConfigParser::readName() {
+  size_t end = std::min(text.find_first_of("=\n#", at), text.size());
+  std::string name =
+      CLI::detail::trim_copy(std::string(text.substr(at, end - at)));
+  std::replace(name.begin(), name.end(), '_', '-');
+  if (isAt("]"))
+    fail("']' without '['");
+  if (end == text.size() || text[end] != '=' || name.empty() ||
+      name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") !=
+          std::string::npos)
+    fail("not 'name = value'");
+  at = end + 1;
+  return name;
+}
+
+/// A string in quotation marks; in double ones, a backslash stands before
+/// those, itself, and letters for ends of lines and tabs. Before others it is
+/// what it is, as in regular expressions.
+std::string ConfigParser::readString() {
+  constexpr std::string_view escaped = "\"\\nrt", meant = "\"\\\n\r\t";
+  char quote = text[at++];
+  std::string value;
+  for (; !isAtEnd() && text[at] != quote; ++at) {
+    if (text[at] == '\n')
+      break;
+    size_t escape = quote == '"' && text[at] == '\\' && at + 1 < text.size()
+                        ? escaped.find(text[at + 1])
+                        : std::string_view::npos;
+    bool isEscape = escape != std::string_view::npos;
+    value += isEscape ? meant[escape] : text[at];
+    at += isEscape ? 1 : 0;
+  }
+  if (isAtEnd() || text[at] != quote)
+    fail("a string does not end");
+  ++at;
+  return value;
+}
+
+/// A string, or a word that one of `ends`, a blank or a comment ends.
+std::string ConfigParser::readValue(std::string_view ends) {
+  if (isAt("\"'"))
+    return readString();
+  size_t begin = at;
+  while (!isAtEnd() && !isAt(" \t\r\n#") && !isAt(ends))
+    ++at;
+  return std::string(text.substr(begin, at - begin));
+}
+
+std::vector<std::string> ConfigParser::readArray() {
+  std::vector<std::string> values;
+  bool isSeparated = true;
+  for (++at;; isSeparated = false) {
+    // Values are on as many lines as one likes, with comments after them.
+    do {
+      skipBlanks();
+      while (isAt(",\n")) {
+        isSeparated = true;
+        skip(",\n");
+      }
+    } while (isAt(" \t\r#"));
+    if (isAtEnd())
+      fail("the file ends within an array");
+    if (isAt("]"))
+      break;
+    if (isAt("["))
+      fail("an array within an array");
+    if (!isSeparated)
+      fail("no comma between two values");
+    values.push_back(readValue(",]"));
+  }
+  ++at;
+  return values;
+}
+
+std::vector<std::string> ConfigParser::readValues(const std::string &name) {
+  skipBlanks();
+  std::vector<std::string> values;
+  if (isAt("[")) {
+    values = readArray();
+    skipBlanks();
+  } else {
+    // Words without quotation marks need no array.
+    while (!isAtEnd() && !isAt("\n")) {
+      values.push_back(readValue(","));
+      skip(" \t\r,");
+      skipBlanks();
+    }
+  }
+  if (!isAtEnd() && !isAt("\n"))
+    fail("words after the value of '" + name + "'");
+  bool isEmpty =
+      std::all_of(values.begin(), values.end(),
+                  [](const std::string &value) { return value.empty(); });
+  if (isEmpty)
+    fail("'" + name + "' has no value");
+  return values;
+}
+
+std::vector<CLI::ConfigItem> ConfigParser::parse() {
+  std::vector<CLI::ConfigItem> items;
+  std::set<std::string> names;
+  while (true) {
+    skip(" \t\r\n");
+    skipBlanks();
+    if (isAtEnd())
+      return items;
+    if (isAt("\n"))
+      continue;
+    if (isAt("[")) {
+      skipTable();
+      continue;
+    }
+    CLI::ConfigItem item;
+    item.name = readName();
+    item.inputs = readValues(item.name);
+    if (!names.insert(item.name).second)
+      fail("'" + item.name + "' is there twice");
+    // A flag that is off is one that is not given.
+    if (item.inputs != std::vector<std::string>{"false"})
+      items.push_back(std::move(item));
+  }
 }
 
 std::vector<CLI::ConfigItem>
 ConfigReader::from_config(std::istream &input) const {
-  std::string text, item, line;
-  std::set<std::string> names;
-  int number = 0, depth = 0;
-  while (std::getline(input, line)) {
-    ++number;
-    if (line.find('\0') != std::string::npos)
-      throw wrongLine(number, "a zero byte: this is not a text file");
-    bool isNew = depth == 0;
-    std::string content = CLI::detail::trim_copy(removeComment(line, depth));
-    if (depth < 0)
-      throw wrongLine(number, "']' without '['");
-    if (content.empty())
-      continue;
-    if (!isNew) {
-      text += content + (depth == 0 ? "\n" : " ");
-      continue;
-    }
-    if (content.front() == '[' && content.back() == ']' && depth == 0)
-      continue;
-    size_t equal = content.find('=');
-    std::string name = CLI::detail::trim_copy(content.substr(0, equal));
-    std::replace(name.begin(), name.end(), '_', '-');
-    if (equal == std::string::npos || name.empty() ||
-        name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") !=
-            std::string::npos)
-      throw wrongLine(number, "not 'name = value'");
-    std::string value = CLI::detail::trim_copy(content.substr(equal + 1));
-    if (value.empty() || value == "\"\"" || value == "''")
-      throw wrongLine(number, "'" + name + "' has no value");
-    if (!names.insert(name).second)
-      throw wrongLine(number, "'" + name + "' is there twice");
-    // A flag that is off is one that is not given.
-    if (value == "false")
-      continue;
-    text += name + " = " + value + (depth == 0 ? "\n" : " ");
-  }
-  if (depth != 0)
-    throw wrongLine(number, "the file ends within an array");
-  std::istringstream clean(text);
-  return CLI::ConfigTOML::from_config(clean);
+  std::string text{std::istreambuf_iterator<char>(input), {}};
+  if (size_t zero = text.find('\0'); zero != std::string::npos)
+    throw CLI::ConfigError(fmt::format(
+        "line {}: a zero byte: this is not a text file",
+        1 + std::count(text.begin(),
+                       text.begin() + static_cast<ptrdiff_t>(zero), '\n')));
+  return ConfigParser(text).parse();
 }
 
 void ingot::runtime::addConfigOptions(CLI::App &app, bool &printConfig,
@@ -137,8 +264,21 @@ static std::string formatValue(const std::string &value) {
   double number = 0;
   if (value == "true" || (parseWhole(value, number) && std::isfinite(number)))
     return value;
-  const char *quote = value.find('"') == std::string::npos ? "\"" : "'";
-  return quote + value + quote;
+  bool isPlain = value.find_first_of("\\\n\r\t") == std::string::npos;
+  if (isPlain && value.find('"') == std::string::npos)
+    return '"' + value + '"';
+  if (value.find_first_of("'\n") == std::string::npos)
+    return "'" + value + "'";
+  std::string text;
+  for (char c : value) {
+    constexpr std::string_view escaped = "\"\\\n\r\t", letters = "\"\\nrt";
+    if (size_t which = escaped.find(c); which != std::string_view::npos) {
+      text += '\\';
+      c = letters[which];
+    }
+    text += c;
+  }
+  return '"' + text + '"';
 }
 
 std::string ingot::runtime::formatConfiguration(const Configuration &values) {

@@ -20,7 +20,8 @@ namespace ingot::runtime {
 
 /// Reads the TOML of a configuration: `name = value`, one option a line or an
 /// array over several. Comments may follow values, tables serve as headings
-/// only, and names may have underscores for dashes.
+/// only, words need no quotation marks, and names may have underscores for
+/// dashes.
 class ConfigReader : public CLI::ConfigTOML {
 public:
   std::vector<CLI::ConfigItem> from_config(std::istream &input) const override;

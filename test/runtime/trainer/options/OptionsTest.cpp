@@ -194,6 +194,22 @@ TEST_F(ConfigTest, PrintsWhatItReads) {
   EXPECT_EQ(parseFile(printed, {"--print-config"}).answer, printed);
 }
 
+TEST_F(ConfigTest, KeepsEveryCharacter) {
+  std::vector<const char *> arguments = {
+      "--data", "a\"b",       "c'd",    "e'f\"g", "a#b", "[x]", "a, b",
+      "tab\tx", "two\nlines", "no\\rm", "'\\\"",  "\\",  "#",   "-"};
+  Options direct = *parse(arguments).options;
+  arguments.push_back("--print-config");
+  std::string printed = parse(arguments).answer;
+  EXPECT_EQ(parseFile(printed).options->data, direct.data);
+  EXPECT_EQ(parseFile(printed, {"--print-config"}).answer, printed);
+  // Words without quotation marks, and a regular expression.
+  EXPECT_EQ(parseFile("data = a.npz b.npz # two\n").options->data,
+            (std::vector<std::string>{"a.npz", "b.npz"}));
+  EXPECT_EQ(parseFile("data = \"a\\.b\"\n").options->data,
+            std::vector<std::string>{"a\\.b"});
+}
+
 TEST_F(ConfigTest, RefusesWhatIsNoConfiguration) {
   expectFileError("speed = 3\n", "--config: unknown option 'speed'");
   expectFileError("lr 3\n", "--config: line 1: not 'name = value'");
@@ -201,6 +217,11 @@ TEST_F(ConfigTest, RefusesWhatIsNoConfiguration) {
   expectFileError("\nlr = 1\nlr = 2\n",
                   "--config: line 3: 'lr' is there twice");
   expectFileError("data = [\"a\"\n", "ends within an array");
+  expectFileError("data = [[\"a\"]]\n", "line 1: an array within an array");
+  expectFileError("data = ['a' 'b']\n", "line 1: no comma between two values");
+  expectFileError("\ndata = \"a\n", "line 2: a string does not end");
+  expectFileError("data = ['a'] b\n", "words after the value of 'data'");
+  expectFileError("]\n", "line 1: ']' without '['");
   expectFileError("lr = fast\n", "--lr: 'fast' is not a number");
   expectFileError("inspect = true\n", "--config: inspect");
   expectFileError(std::string("lr = 1\n\0\n", 9), "zero byte");
