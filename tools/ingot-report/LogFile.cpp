@@ -123,8 +123,8 @@ void LogReader::add(const std::string &name, double step,
 }
 
 void LogReader::readLine(const ordered_json &line) {
-  double step = line["step"].get<double>();
-  lastStep = std::max(lastStep, static_cast<int64_t>(step));
+  auto step = line["step"].get<double>();
+  lastStep = std::max(lastStep, line["step"].get<int64_t>());
   bool isEvaluation = !line.contains("step_ms");
   if (line.contains("classes")) {
     classes = line["classes"];
@@ -147,7 +147,8 @@ void LogReader::readLines(std::string_view text) {
     auto line = parseJson<ordered_json>(text.substr(0, end));
     text.remove_prefix(end + 1);
     if (line.is_object() && line.contains("step") &&
-        line["step"].is_number_integer()) {
+        line["step"].is_number_unsigned() &&
+        line["step"].get<uint64_t>() <= uint64_t(INT64_MAX)) {
       ++lines;
       readLine(line);
     } else
@@ -187,6 +188,8 @@ static void readConfiguration(const std::string &path, ordered_json &log) {
     text.remove_prefix(std::min(line.size() + 1, text.size()));
   }
   log["configuration"] = text;
+  if (ordered_json saved = readCheckpoints(text, log["file"]); !saved.is_null())
+    log["checkpoints"] = std::move(saved);
 }
 
 ordered_json ingot::readLog(const std::string &path) {

@@ -10,6 +10,7 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 
 namespace ingot {
 
@@ -17,6 +18,12 @@ namespace ingot {
 /// and the configuration beside it: its metrics as series over the steps, which
 /// have a bounded number of points. Throws badInput.
 nlohmann::ordered_json readLog(const std::string &path);
+
+/// Returns the checkpoints that are in the folder of --save which a
+/// configuration names: `folder`, `steps`, and the steps of `latest` and
+/// `best`. Null without any. `log` is the path of the run's log.
+nlohmann::ordered_json readCheckpoints(std::string_view configuration,
+                                       const std::string &log);
 
 /// Reads the trace of --profile: the parts of the step, the kernels, and the
 /// memory over one step. Throws badInput.

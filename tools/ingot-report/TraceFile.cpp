@@ -92,8 +92,11 @@ void TraceReader::add(const ordered_json &event) {
   } else if (kind == "function") {
     functions += time;
   } else if (kind != "communication") {
+    auto number = args.find("kernel");
     Key key{getText(args, "function"),
-            static_cast<int64_t>(getNumber(args, "kernel"))};
+            number != args.end() && number->is_number_integer()
+                ? number->get<int64_t>()
+                : 0};
     auto [entry, isNew] = kernels.try_emplace(key);
     Kernel &kernel = entry->second;
     kernel.times.push_back(time);

@@ -55,6 +55,51 @@ function smooth(values, weight) {
   });
 }
 
+/** The marks of a checkpoint: best, latest. */
+function marksOf(saved, step) {
+  return ["best", "latest"].filter((mark) => saved[mark] === step);
+}
+
+function describeCheckpoint(saved, step) {
+  const marks = marksOf(saved, step);
+  return `checkpoint ${saved.folder}/step-${step}${marks.length ? ` (${marks.join(", ")})` : ""}`;
+}
+
+/** The row of a checkpoint in the table below the curves. */
+function checkpointId(run, step) {
+  return `checkpoint-${report.runs.indexOf(run)}-${step}`;
+}
+
+/** Marks on the axis where runs have checkpoints. */
+function drawCheckpoints(lines, x, box) {
+  return lines.map(({ run }) => {
+    const saved = run.log.checkpoints;
+    if (!saved) return "";
+    return saved.steps.map((step) => {
+      const at = x(choices.time ? timeAt(run, step) : step);
+      if (!(at >= box.left - 1 && at <= box.right + 1)) return "";
+      const place = `M${at.toFixed(1)} ${box.bottom - 1}l-4 -8h8z`;
+      return `<a href="#${checkpointId(run, step)}" class="checkpoint" tabindex="-1"><path d="${place}" style="fill:${
+        runStyle(run).color}"/><title>${esc(`${run.name}, step ${step}: ${describeCheckpoint(saved, step)}`)}</title></a>`;
+    }).join("");
+  }).join("");
+}
+
+function addCheckpoints(section, runs) {
+  const saved = runs.filter((run) => run.log.checkpoints);
+  if (!saved.length) return;
+  const rows = saved.flatMap((run) => run.log.checkpoints.steps.map((step) => {
+    const { folder } = run.log.checkpoints;
+    return `<tr id="${checkpointId(run, step)}"><td class="text">${esc(run.name)}</td><td>${format(step, 9)}</td>
+      <td class="text"><code>${esc(folder)}/step-${step}</code></td>
+      <td class="text">${marksOf(run.log.checkpoints, step).join(", ")}</td></tr>`;
+  }));
+  addCard(section, `<h3>checkpoints</h3><p class="muted">Those that were there when this page was made; triangles in the
+    curves lead here.</p><div class="scroll"><table style="width:auto"><thead><tr><th class="text" scope="col">run</th>
+    <th scope="col">step</th><th class="text" scope="col">folder</th><th class="text" scope="col">mark</th></tr></thead>
+    <tbody>${rows.join("")}</tbody></table></div>`, "checkpoints");
+}
+
 const choices = { time: false, log: false, weight: 0.6 };
 
 function drawCurve(card, name) {
@@ -110,6 +155,7 @@ function drawCurve(card, name) {
       for (let i = 0; i < line.x.length; ++i)
         text += `<circle cx="${x(line.x[i]).toFixed(1)}" cy="${y(line.y[i]).toFixed(1)}" r="2.6" style="fill:${color}"/>`;
   }
+  text += drawCheckpoints(lines, x, box);
   const said = lines.map((l) => `${l.run.name} ${formatMetric(name, l.series.y[0])} to ${formatMetric(name, l.series.last)}`);
   const title = card.querySelector("h3").textContent;
   const svg = make(`<svg viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" tabindex="0" role="img"
@@ -132,7 +178,10 @@ function drawCurve(card, name) {
       const shown = (line.smooth || line.y)[near];
       drawn += `<circle cx="${x(line.x[near]).toFixed(1)}" cy="${y(shown).toFixed(1)}" r="3.5"
         style="fill:${runStyle(line.run).color}"/>`;
-      parts.push(`${line.run.name} ${formatMetric(name, line.y[near])}`);
+      const saved = line.run.log.checkpoints;
+      const step = saved && saved.steps.find((s) => s === line.series.x[near]);
+      parts.push(`${line.run.name} ${formatMetric(name, line.y[near])}` +
+        (step === undefined ? "" : `, ${describeCheckpoint(saved, step)}`));
     }
     marks.innerHTML = drawn;
     readout.textContent = `${choices.time ? formatSeconds(at) : "step " + format(at, 9)}: ${parts.join(", ")}`;
@@ -192,6 +241,7 @@ function addCurves() {
     }
   };
   addAll(section, first);
+  addCheckpoints(section, logged);
   if (others.length) {
     const more = make(`<details><summary>${others.length} more</summary></details>`);
     section.append(more);

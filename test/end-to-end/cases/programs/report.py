@@ -37,7 +37,8 @@ def make_runs(ingot):
         ingot.succeed(ingot.ingotc(DIGITS / "digits.onnx", "-o", trainer, *flags, *extra))
         data = ["--data", DIGITS / "train.npz", "--eval-data", DIGITS / "eval.npz"]
         log = ["--log", folder / "run.jsonl", "--profile", folder / "trace.json", "--profile-steps", "10:5:20"]
-        ingot.succeed([trainer, *data, "--epochs", "4", "--lr", rate, *log])
+        save = ["--save", folder / "saved", "--save-every", "50", "--best", "eval_loss"]
+        ingot.succeed([trainer, *data, "--epochs", "4", "--lr", rate, *log, *save])
         found = ingot.succeed([trainer, *data, "--diagnose=json"]).out
         (folder / "diagnosis.json").write_text(found)
         folders.append(folder)
@@ -63,6 +64,11 @@ def data(ingot):
         accuracy = run["log"]["series"]["eval_accuracy"]
         check_close("accuracies", accuracy["y"], [row["eval_accuracy"] for row in evaluations], 1e-4)
         check("digits.onnx" in run["log"]["header"] and "lr" in run["log"]["configuration"], "the configuration")
+        saved, there = run["log"]["checkpoints"], folder / "saved"
+        check(saved["folder"] == str(there), f"checkpoints of {saved['folder']}")
+        check({f"step-{step}" for step in saved["steps"]} == {p.name for p in there.glob("step-*")}, f"{saved}")
+        for mark in ("latest", "best"):
+            check((there / mark).read_text().startswith(f"step-{saved[mark]}\n"), f"{mark}: {saved}")
         # The trace, summed by other means.
         events = json.loads((folder / "trace.json").read_text())["traceEvents"]
         profile = run["profile"]
@@ -101,6 +107,14 @@ def inputs(ingot):
     write("a.jsonl", 5000, start=2001, grad_norm=None)
     write("a.jsonl.1", 2000)
     write("b.jsonl", 3)
+    # Checkpoints beside a log that was moved, and what is none.
+    for name in ("step-2", "step-3", "step-x", "step-4.tmp-1"):
+        (folder / "saved" / name).mkdir(parents=True)
+        (folder / "saved" / name / "checkpoint.json").write_text("{}")
+    (folder / "saved/step-9").mkdir()
+    (folder / "saved/best").write_text("step-2\n")
+    (folder / "saved/latest").write_text("../../etc/passwd\n")
+    (folder / "b.jsonl.toml").write_text("# a run\nsave = '/somewhere/else/saved'\n")
     with (folder / "b.jsonl").open("a") as log:
         log.write('{"step": 3, "eval_loss": 0.5, "eval_confusion": [[3, 1], [0, 4]]}\nnonsense\n{"step": 4, "lo')
     (folder / "b-diagnosis.json").write_text('{"step_ms": 1, "steps": 3, "findings": []}\n')
@@ -112,6 +126,8 @@ def inputs(ingot):
     check(len(series["x"]) <= 1200 and series["greatest"] == 1, "points of a long log")
     check(all(low <= y <= high for low, y, high in zip(series["low"], series["y"], series["high"])), "ranges of points")
     check(first["log"]["not_finite"] == 5000, "values that are not finite")
+    check(second["log"]["checkpoints"] == {"folder": str(folder / "saved"), "steps": [2, 3], "best": 2}, "checkpoints")
+    check("checkpoints" not in first["log"], "checkpoints without a configuration")
     check(second["log"]["damaged"] == 1 and second["log"]["tables"]["eval_confusion"] == [[3, 1], [0, 4]], "b")
     check("diagnosis" in second and "diagnosis" not in first, "whose diagnosis")
 
@@ -278,6 +294,11 @@ def in_browser(ingot):
             browser.evaluate("document.querySelectorAll('[data-metric=loss] path[stroke-width=\"1.8\"]').length") == 2,
             "curves",
         )
+        marks = browser.evaluate(
+            "[...document.querySelectorAll('[data-metric=loss] a.checkpoint')].map((e) => e.getAttribute('href'))"
+        )
+        rows = browser.evaluate("[...document.querySelectorAll('.checkpoints tbody tr')].map((e) => '#' + e.id)")
+        check(len(marks) >= 4 and marks == rows, f"checkpoints {marks} in a curve, {rows} in the table")
         check(browser.evaluate("document.querySelectorAll('.roofline circle').length") > 10, "points of the roofline")
         check(browser.evaluate("document.querySelectorAll('.roofline').length") == 2, "a roofline for each run")
         check(browser.evaluate("document.querySelectorAll('.kernel:not(.free)').length") > 4, "outlines of kernels")
