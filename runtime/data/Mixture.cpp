@@ -36,6 +36,10 @@ Mixture::Mixture(std::vector<int64_t> sizes, std::vector<double> weights,
                  bool shuffle, uint64_t seed)
     : sizes(std::move(sizes)), shuffle(shuffle), seed(seed),
       permutations(this->sizes.size()) {
+  // The sum of the largest numbers would be infinite.
+  double largest = *std::max_element(weights.begin(), weights.end());
+  for (double &weight : weights)
+    weight /= largest;
   double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
   double longest = INFINITY;
   for (size_t i = 0; i < weights.size(); ++i) {

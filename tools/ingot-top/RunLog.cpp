@@ -143,7 +143,7 @@ void RunLog::readConfiguration() {
   int64_t steps = 0;
   const char *end = line.data() + line.size() - suffix.size();
   auto parsed = std::from_chars(line.data() + begin + 2, end, steps);
-  if (parsed.ec == std::errc() && parsed.ptr == end)
+  if (parsed.ec == std::errc() && parsed.ptr == end && steps >= 0)
     totalSteps = steps;
 }
 

@@ -61,9 +61,9 @@ static std::string drawLosses(const RunLog &run) {
   auto [least, greatest] = std::minmax_element(means.begin(), means.end());
   std::string text;
   for (double mean : means) {
-    double part =
-        *greatest > *least ? (mean - *least) / (*greatest - *least) : 0;
-    text += bars[std::min<size_t>(static_cast<size_t>(part * 8), 7)];
+    // Not a number where all are the same, or infinitely far apart.
+    double part = (mean - *least) / (*greatest - *least);
+    text += bars[part > 0 ? static_cast<size_t>(std::min(part * 8, 7.0)) : 0];
   }
   return text;
 }

@@ -238,7 +238,8 @@ bool ingot::runtime::readIndex(const std::string &archive, uint64_t size,
   if (header.checksum != getChecksum(members, names))
     return false;
   index.members.resize(header.members);
-  std::memcpy(index.members.data(), members.data(), members.size());
+  if (!members.empty())
+    std::memcpy(index.members.data(), members.data(), members.size());
   index.names = std::string(names);
   for (const TarIndex::Member &member : index.members)
     if (member.offset > size || member.size > size - member.offset ||
