@@ -148,7 +148,8 @@ private:
   /// All numbers are floats if one is.
   void useFloats(double last) {
     std::vector<int64_t> before(storage.size() / sizeof(int64_t));
-    std::memcpy(before.data(), storage.data(), storage.size());
+    if (!before.empty())
+      std::memcpy(before.data(), storage.data(), storage.size());
     storage.clear();
     value.dtype = DType::F64;
     for (int64_t number : before)

@@ -167,6 +167,7 @@ def main():
         "arrow/kinds": arrow(pa.ipc.new_stream, kinds),
         "csv/numbers": b'a,"b, c",labels\r\n1,2.5,0\r\n-3,1e4,1\r\n',
         "csv/quotes": b'\xef\xbb\xbftext;cls\n"two\nlines and a "" quote";3\n\n',
+        "jsonlines/mixed": b'{"x": [[94.5], [1]]}\n{"x": [[1], [94.5]]}\n',
         "jsonlines/two": b'{"x": [[1, 2], [3, 4.5]], "labels": 1}\n{"x": [[5, 6], [7, 8]], "labels": -100}\n',
         "jsonlines/text": b'{"text": "a\\u00e9"}\n\n{"text": ""}',
         "picture/jpeg": picture(format="JPEG"),

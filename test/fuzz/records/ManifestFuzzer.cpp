@@ -11,7 +11,7 @@
 #include "runtime/core/Error.h"
 #include "runtime/core/Manifest.h"
 #include "runtime/core/text/BoundedJson.h"
-#include "runtime/trainer/loop/Inspect.h"
+#include "runtime/trainer/inspect/Inspect.h"
 
 using namespace ingot::runtime;
 

@@ -121,6 +121,7 @@ def main(programs):
             "report/remarks": remarks,
             "report/page": page(read("report.html")),
             "sources/files": b"a.bin:u16:0.7\nb.bin:0.3",
+            "sources/weights": b"a.bin:1e308\nb.bin:1e308",
             "sources/ranges": b"x{0..1}.npz\n@list\n*.bin\0# files\na.bin\nx{0..1}.npz\n@list\n",
             "sources/classes": b"dir\n",
             "tarindex/two": index((b"a.cls", 512, 1), (b"b.cls", 1536, 1)),

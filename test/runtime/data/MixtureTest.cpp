@@ -38,6 +38,15 @@ TEST(Mixture, IsExactInEveryEpoch) {
   }
 }
 
+TEST(Mixture, TakesWeightsOfAnySize) {
+  for (bool shuffle : {true, false}) {
+    Mixture large({10, 10}, {1e308, 1e308}, shuffle, 5);
+    EXPECT_EQ(large.getEpochSamples(), 20);
+    Mixture unlike({10, 10}, {5e-324, 1e308}, shuffle, 5);
+    EXPECT_EQ(unlike.getCounts(), (std::vector<int64_t>{0, 10}));
+  }
+}
+
 TEST(Mixture, SeesEachSampleOfASourceBeforeAnyTwice) {
   Mixture mixture({100, 10}, {1, 1}, /*shuffle=*/true, 3);
   std::vector<int64_t> seen(110);
