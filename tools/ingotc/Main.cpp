@@ -7,6 +7,7 @@
 
 #include "runtime/core/Console.h"
 #include "runtime/core/Error.h"
+#include "runtime/core/machine/Threads.h"
 #include "tools/ingotc/Compiler.h"
 #include "tools/ingotc/RemarksFile.h"
 
@@ -17,6 +18,10 @@
 
 using namespace ingot;
 
+static constexpr const char *kOutOfMemory = "out of memory";
+static constexpr const char *kFreeMemory =
+    "free memory, or compile a smaller model";
+
 /// What LLVM ends programs with, such as a full disk for the remarks that it
 /// writes itself, is an error like all others.
 static void reportFatalError(void * /*data*/, const char *reason,
@@ -26,6 +31,10 @@ static void reportFatalError(void * /*data*/, const char *reason,
   if (!remarks.empty() && said.consume_front("IO failure on output stream: "))
     runtime::Console().print(runtime::failure(
         remarks, "cannot write: " + said.str(), "check the space left"));
+  else if (said.starts_with("pthread_create"))
+    runtime::Console().print(runtime::lackOfThreads());
+  else if (said == kOutOfMemory)
+    runtime::Console().print(runtime::failure("memory", reason, kFreeMemory));
   else
     runtime::Console().print(runtime::failure(
         "LLVM", reason,
@@ -37,7 +46,7 @@ static void reportFatalError(void * /*data*/, const char *reason,
 int main(int argc, char **argv) {
   llvm::install_fatal_error_handler(reportFatalError);
   llvm::install_bad_alloc_error_handler([](void *data, const char *, bool) {
-    reportFatalError(data, "out of memory", /*wantsDiagnostics=*/false);
+    reportFatalError(data, kOutOfMemory, /*wantsDiagnostics=*/false);
   });
   runtime::Console console;
   return runtime::runProgram(
@@ -46,5 +55,5 @@ int main(int argc, char **argv) {
         auto options = parseCompilerOptions(argc, argv);
         return options ? compile(std::move(*options)) : 0;
       },
-      "free memory, or compile a smaller model");
+      kFreeMemory);
 }

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whatever stands where an option names a path: one error, soon, and it stays what it was.
 
-The options are those that --help lists: each is given each of the obstacles.
+The options are those that --help lists: each is given each of the obstacles with INGOT_HOSTILE=all
+(ctest --preset hostile), and in turn three of them else.
 """
 
 import os
@@ -16,6 +17,8 @@ G = golden("multilabel")
 PRECIOUS = b"precious\n"
 # What --help calls the values of options that name a path; some tools have one word for all values.
 PATHS = re.compile(r"(FILE|DIR|PREFIX|TRAINER|MODEL|RUN|TEXT)\b")
+ALL = os.environ.get("INGOT_HOSTILE") == "all"
+AT_ONCE = 3
 SECONDS = 20
 MEMORY_KB = 4 << 20
 
@@ -41,7 +44,9 @@ def make_obstacles(folder):
     (folder / "file").write_bytes(PRECIOUS)
     os.mkfifo(folder / "fifo")
     (folder / "through").symlink_to("fifo")
+    (folder / "dangling").symlink_to("nowhere")
     names = ["loop", "folder", "file", "fifo", "through", "none/below", "file/below", "n" * 300, "d/" * 2500 + "deep"]
+    names += ["dangling", "", os.fsdecode(b"no\xfftext")]
     if os.geteuid() == 0:
         # Devices of their own, in case they are replaced: zero, full and null.
         for name, minor in (("zero", 5), ("full", 7), ("null", 3)):
@@ -73,9 +78,11 @@ def try_all(ingot, program, command, options, some=None):
     problems, folder = [], ingot.path("z").parent
     names = make_obstacles(folder)
     before = describe(folder)
-    for option in options:
-        for name in names if some is None else set(names) & set(some):
-            what = f"{program} {option} {name[:20]}"
+    names = [name for name in names if some is None or name in some]
+    for at, option in enumerate(options):
+        turn = [names[(5 * at + i) % len(names)] for i in range(min(AT_ONCE, len(names)))]
+        for name in names if ALL else turn:
+            what = f"{program} {option} {ascii(name[:20])}"
             result = run(command(option, name), folder)
             if result is None:
                 problems.append(f"{what}: no end in {SECONDS} s")
