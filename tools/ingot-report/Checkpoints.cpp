@@ -50,7 +50,8 @@ static fs::path findFolder(const fs::path &saved, const fs::path &log) {
 static std::optional<int64_t> readStep(const std::string &name) {
   constexpr std::string_view start = "step-";
   int64_t step = 0;
-  const char *begin = name.data() + start.size(), *end = name.data() + name.size();
+  const char *begin = name.data() + start.size(),
+             *end = name.data() + name.size();
   if (!name.starts_with(start))
     return std::nullopt;
   auto parsed = std::from_chars(begin, end, step);
@@ -63,7 +64,8 @@ static std::optional<int64_t> readStep(const std::string &name) {
 static std::optional<int64_t> readMark(const fs::path &path) {
   std::error_code ignored;
   constexpr uintmax_t most = 256;
-  if (!fs::is_regular_file(path, ignored) || fs::file_size(path, ignored) > most)
+  if (!fs::is_regular_file(path, ignored) ||
+      fs::file_size(path, ignored) > most)
     return std::nullopt;
   MappedFile file(path.string());
   std::string_view text = file.getBytes();
