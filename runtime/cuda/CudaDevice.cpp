@@ -62,7 +62,7 @@ CudaDevice::CudaDevice(const ingot_module_t &module, const Manifest &manifest,
 }
 
 CudaDevice::~CudaDevice() {
-  // This runs after failures as well, when another one makes no difference.
+  // After failures another one makes no difference.
   if (!owner)
     return;
   for (CUstream queue : {inputStream, stream})
@@ -115,7 +115,9 @@ void CudaDevice::openGpu() {
     throw failure("CUDA",
                   "rank " + std::to_string(local) + " of this machine has no " +
                       "GPU: " + std::to_string(count) + " can be used",
-                  "start at most one rank for each GPU of a machine");
+                  "start at most one rank for each GPU of a machine; where the "
+                  "launcher leaves each rank a GPU of its own, set "
+                  "CUDA_VISIBLE_DEVICES=0");
   driver.check(driver.cuDeviceGet(&gpu, local), "opening the GPU");
   // Libraries use the primary context as well.
   driver.check(driver.cuDevicePrimaryCtxRetain(&owner, gpu), "opening the GPU");
@@ -332,7 +334,7 @@ void CudaDevice::run(ingot_context &context, int32_t index,
   bool isObserved = (context.profiling && !seesGraphs) || context.observer;
   auto gathers = nccl ? nccl->getDeferred() : std::vector<Nccl::Bucket>();
   Recording &recording = recordings[{index, std::move(gathers)}];
-  guardLibraryCall(&context, "CUDA", [&] {
+  guard(context, "", [&] {
     if (!records || isObserved || recording.runs++ == 0 || !recording.isTuned) {
       call(context, function);
       if (launches && launches->hasTrials())

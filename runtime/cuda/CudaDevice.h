@@ -21,6 +21,7 @@
 
 #include "runtime/core/Context.h"
 #include "runtime/core/Device.h"
+#include "runtime/core/Error.h"
 #include "runtime/cuda/Driver.h"
 #include "runtime/cuda/LaunchTuner.h"
 #include "runtime/cuda/MatmulMaps.h"
@@ -88,6 +89,25 @@ public:
   Dnn &getDnn();
   DnnAttention &getAttention();
   Nccl &getNccl(Communicator &ranks);
+
+  /// Runs `body`; a failure becomes one of the function that runs, in the call
+  /// `name` if that is not empty, and keeps its hint.
+  template <typename Body>
+  void guard(ingot_context &context, const std::string &name, Body body) {
+    guardLibraryCall(&context, "CUDA", [&] {
+      try {
+        body();
+      } catch (const Error &error) {
+        size_t index = context.function;
+        std::string where = index < manifest.functions.size()
+                                ? manifest.functions[index].name + ": "
+                                : "";
+        context.fail(failure(where + (name.empty() ? "" : name + ": ") +
+                                 error.getWhere(),
+                             error.getWhat(), error.getHint()));
+      }
+    });
+  }
 
   /// The work that one entry point enqueues, which profiles time and the
   /// observer is notified of.

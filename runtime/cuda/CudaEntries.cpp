@@ -22,8 +22,8 @@ using namespace ingot::runtime;
 template <typename Body>
 static void enqueue(ingot_context *context, const char *name, int64_t kernel,
                     Body body, bool isExchange = false) {
-  guardLibraryCall(context, name, [&] {
-    auto &device = static_cast<CudaDevice &>(*context->device);
+  auto &device = static_cast<CudaDevice &>(*context->device);
+  device.guard(*context, name, [&] {
     CudaDevice::Call call(device, *context, kernel, isExchange);
     body(device);
   });

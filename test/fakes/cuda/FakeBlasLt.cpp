@@ -415,7 +415,8 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t product,
              getAttribute(product, CUBLASLT_MATMUL_DESC_FAST_ACCUM),
              getAttribute(product, CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET),
              a.type, b.type))
-    return CUBLAS_STATUS_EXECUTION_FAILED;
+    return fakes::lacksMemory() ? CUBLAS_STATUS_ALLOC_FAILED
+                                : CUBLAS_STATUS_EXECUTION_FAILED;
   fakes::MatmulCall call{makeMatrix(a, aData), makeMatrix(b, bData),
                          makeMatrix(c, cData), makeMatrix(c, result)};
   auto batch = c.attributes.find(CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT);

@@ -16,6 +16,7 @@
 //   INGOT_FAKE_VERSION          of the driver (13000)
 //   INGOT_FAKE_FAIL             the function that fails; with :N, from its Nth
 //                               call on
+//   INGOT_FAKE_LACK             what fails lacks memory (0)
 //   INGOT_FAKE_NAN              the graph launch after which all values are NaN
 //   INGOT_FAKE_SLOW             milliseconds that the host takes for a matmul
 //                               (0)
@@ -67,6 +68,12 @@ inline bool fails(const char *symbol) {
   static long calls = 0;
   return colon == std::string_view::npos ||
          ++calls >= std::atol(setting + colon + 1);
+}
+
+/// Whether what fails lacks memory.
+inline bool lacksMemory() {
+  const char *setting = std::getenv("INGOT_FAKE_LACK");
+  return setting && std::string_view(setting) == "1";
 }
 
 /// Writes a line, and says whether the test wants this call to fail.

@@ -131,6 +131,18 @@ def driver_failures(ingot):
     check(failed >= 20, f"{failed} failures")
 
 
+@case("cuda what lacks memory beside the plan says so")
+def late_memory(ingot):
+    mlp, program, env = trainer(ingot)
+    run = [program, "--data", mlp.data, "--steps", "3"]
+    for name in ("cuGraphInstantiateWithFlags", "cuLaunchKernel", "cublasLtMatmul"):
+        result = ingot.run(run, env={**env, "INGOT_FAKE_FAIL": name, "INGOT_FAKE_LACK": "1"})
+        check(result.status == 1, f"{name}: exit {result.status}")
+        check("leave some memory of the GPU to CUDA's libraries" in result.err, f"{name}: {result.err}")
+    result = ingot.run(run, env={**env, "INGOT_FAKE_FAIL": "cuGraphInstantiateWithFlags"})
+    check("check the GPU with nvidia-smi" in result.err, result.err)
+
+
 @case("cuda any exchange that fails ends all ranks")
 def exchange_failures(ingot):
     saved = ingot.path("saved")

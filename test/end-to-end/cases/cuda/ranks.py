@@ -54,6 +54,9 @@ def ranks_fail(ingot):
         result = ingot.run(command, env={**env, **setting})
         errors = [line for line in result.err.splitlines() if line.startswith("error: ")]
         check(result.status == 1 and any(words in line for line in errors), f"{setting}: {result.err[-500:]}")
+        # One GPU that a rank has for itself is not told from one that all share.
+        own = "leaves each rank a GPU of its own, set CUDA_VISIBLE_DEVICES=0" in result.err
+        check(own == (words == "has no GPU"), f"{setting}: {result.err[-500:]}")
 
 
 @case("cuda ranks abort recorded exchanges")

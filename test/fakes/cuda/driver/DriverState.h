@@ -156,7 +156,8 @@ template <typename Body> void runSafely(Body body) {
 
 #define FAIL_IF_ASKED(...)                                                     \
   if (fakes::record(__func__ __VA_OPT__(, ) __VA_ARGS__))                      \
-    return CUDA_ERROR_UNKNOWN;                                                 \
+    return fakes::lacksMemory() ? CUDA_ERROR_OUT_OF_MEMORY                     \
+                                : CUDA_ERROR_UNKNOWN;                          \
   fakes::runSafely([] { fakes::getState().executor.progress(); });             \
   if (fakes::getState().failure != CUDA_SUCCESS)                               \
   return fakes::getState().failure
