@@ -194,7 +194,8 @@ void Dataset::readPiece(const std::vector<InputSpec> &inputs,
     if (role == SequenceRole::Along)
       read(input);
     // Tokens are labels of those before them.
-    if (role == SequenceRole::Next && input.getLimit())
+    if ((role == SequenceRole::Next || role == SequenceRole::Labels) &&
+        input.getLimit())
       checkElements(tokens, piece.first + 1,
                     std::min<int64_t>(piece.count, length - piece.first - 1),
                     input,
@@ -215,17 +216,23 @@ void Dataset::writePiece(const std::vector<InputSpec> &inputs,
     const Column &column = shard.columns[index];
     if (!column.role || (*column.role != SequenceRole::Tokens &&
                          *column.role != SequenceRole::Along &&
-                         *column.role != SequenceRole::Next))
+                         *column.role != SequenceRole::Next &&
+                         *column.role != SequenceRole::Labels))
       continue;
     bool isNext = *column.role == SequenceRole::Next;
-    const Value &value = workspace.values[isNext ? main : index];
-    int64_t first = piece.first + (isNext ? 1 : 0);
+    bool isLabels = *column.role == SequenceRole::Labels;
+    const Value &value = workspace.values[isNext || isLabels ? main : index];
+    // A model that shifts labels predicts the first one of a piece from what
+    // comes before it in the row, which is another sequence.
+    int64_t left = isLabels || input.isShifted ? 1 : 0;
+    int64_t first = piece.first + (isNext ? 1 : left);
     // The last token of a sequence has none after it.
-    int64_t count = std::min<int64_t>(piece.count, value.shape[0] - first);
+    int64_t count =
+        std::min<int64_t>(piece.count - left, value.shape[0] - first);
     int64_t size = getSize(input.dtype);
     convert(value.bytes.data() + first * getSize(value.dtype), value.dtype,
             arena + input.offset + row * input.getBytes() / input.shape[0] +
-                piece.place * size,
+                (piece.place + left) * size,
             input.dtype, count);
   }
 }

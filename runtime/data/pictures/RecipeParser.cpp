@@ -19,17 +19,18 @@ static constexpr int64_t kMostSide = 1 << 16;
 
 static Error badStep(const std::string &name, const std::string &step,
                      const std::string &what) {
-  return usageError("--input " + name, "'" + step + "' " + what,
-                    "steps are decode, orient, mask, resize:N, crop:N, "
-                    "center-crop:N, random-resized-crop:N, pad:N, flip, "
-                    "vertical-flip, random-rotation:DEGREES, color-jitter, "
-                    "random-grayscale, gaussian-blur:N, trivial-augment, "
-                    "random-erasing, normalize:MEAN:DEVIATION, mixup:A, "
-                    "cutmix:A, one-hot, "
-                    "smooth:X, bytes, next and from:FIELD; of "
-                    "sequences pack, bucket, along:INPUT, next-of:INPUT, "
-                    "positions-of:INPUT, segments-of:INPUT, mask-of:INPUT and "
-                    "block-diagonal:INPUT");
+  return usageError(
+      "--input " + name, "'" + step + "' " + what,
+      "steps are decode, orient, mask, resize:N, crop:N, "
+      "center-crop:N, random-resized-crop:N, pad:N, flip, "
+      "vertical-flip, random-rotation:DEGREES, color-jitter, "
+      "random-grayscale, gaussian-blur:N, trivial-augment, "
+      "random-erasing, normalize:MEAN:DEVIATION, mixup:A, "
+      "cutmix:A, one-hot, "
+      "smooth:X, bytes, next and from:FIELD; of "
+      "sequences pack, bucket, along:INPUT, next-of:INPUT, labels-of:INPUT, "
+      "positions-of:INPUT, segments-of:INPUT, mask-of:INPUT and "
+      "block-diagonal:INPUT");
 }
 
 static std::vector<std::string> split(const std::string &text, char at) {
@@ -117,6 +118,7 @@ bool Recipe::addSequenceStep(const std::string &step, const std::string &word,
   static const std::map<std::string, Role> followers = {
       {"along", Role::Along},
       {"next-of", Role::Next},
+      {"labels-of", Role::Labels},
       {"positions-of", Role::Positions},
       {"segments-of", Role::Segments},
       {"mask-of", Role::Present},

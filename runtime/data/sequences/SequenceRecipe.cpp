@@ -13,7 +13,7 @@ using namespace ingot::runtime;
 int64_t SequenceRecipe::getPadding(const InputSpec &input) const {
   if (padding)
     return *padding;
-  bool isLabel = role == SequenceRole::Next ||
+  bool isLabel = role == SequenceRole::Next || role == SequenceRole::Labels ||
                  (role == SequenceRole::Along &&
                   (input.kind == InputKind::Labels || input.name == "labels" ||
                    input.name == "targets"));
@@ -60,6 +60,11 @@ static void checkFollower(const InputSpec &input, const SequenceRecipe &recipe,
                           "'; fields with an element for each of its tokens "
                           "are along:" +
                           leader.name);
+  if (input.isShifted && recipe.role == SequenceRole::Next)
+    throw badSequence(input.name,
+                      "the model shifts these labels itself, and next-of would "
+                      "shift them once more",
+                      "use labels-of:" + leader.name);
   if (!hasShape(input, recipe.role, length))
     throw badSequence(input.name,
                       "the input does not have the shape that goes with '" +
@@ -128,8 +133,10 @@ static std::string guess(const InputSpec &input, const InputSpec &leader) {
     return "block-diagonal:" + leader.name + ",causal";
   if (!hasShape(input, SequenceRole::Along, leader.shape[1]))
     return {};
-  if (!input.isShifted && (input.kind == InputKind::Labels ||
-                           input.name == "labels" || input.name == "targets"))
+  if (input.isShifted)
+    return "labels-of:" + leader.name;
+  if (input.kind == InputKind::Labels || input.name == "labels" ||
+      input.name == "targets")
     return "next-of:" + leader.name;
   if (contains(input.name, "position"))
     return "positions-of:" + leader.name;

@@ -29,6 +29,9 @@ enum class SequenceRole {
   Along,
   /// The token that follows each one in its sequence.
   Next,
+  /// The tokens themselves, without the first one of each sequence: labels of a
+  /// model that shifts them itself.
+  Labels,
   /// The positions in the sequences, from 0.
   Positions,
   /// The numbers of the sequences, from 1; padding has 0.

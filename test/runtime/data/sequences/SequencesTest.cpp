@@ -182,6 +182,34 @@ TEST_F(SequencesTest, InputsSayWhereSequencesEnd) {
     }
 }
 
+TEST_F(SequencesTest, LabelsThatTheModelShiftsAreTheTokens) {
+  add("ids", DType::I64, {1, 6}, "pack");
+  add("labels", DType::I64, {1, 6}, "labels-of:ids", InputKind::Labels);
+  inputs.back().isShifted = true;
+  auto data = open("{\"ids\": [4, 5]}\n{\"ids\": [7, 8, 9]}\n");
+  fill(*data, {0});
+  EXPECT_EQ(get(0), (Values{7, 8, 9, 4, 5, 0}));
+  // What the last token of a sequence predicts is no token of the next one.
+  EXPECT_EQ(get(1), (Values{-100, 8, 9, -100, 5, -100}));
+  // So it is where a sequence goes on in another row, and of labels of its own.
+  inputs.clear();
+  how = {};
+  add("ids", DType::I64, {1, 3}, "pack,padding:9");
+  add("labels", DType::I64, {1, 3}, "labels-of:ids", InputKind::Labels);
+  inputs.back().isShifted = true;
+  auto longer = open("{\"ids\": [1, 2, 3, 4]}\n");
+  fill(*longer, {0});
+  EXPECT_EQ(get(1), (Values{-100, 2, 3}));
+  fill(*longer, {1});
+  EXPECT_EQ(get(1), (Values{-100, -100, -100}));
+  inputs.clear();
+  how = {};
+  add("ids", DType::I64, {1, 4}, "pack");
+  add("labels", DType::I64, {1, 4}, "next-of:ids", InputKind::Labels);
+  inputs.back().isShifted = true;
+  expectUsage("shifts these labels itself");
+}
+
 TEST_F(SequencesTest, LongSequencesGoOnInOtherRows) {
   add("ids", DType::I64, {1, 3}, "pack,padding:9");
   add("labels", DType::I64, {1, 3}, "next-of:ids", InputKind::Labels);
