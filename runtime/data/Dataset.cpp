@@ -94,13 +94,14 @@ static int64_t getWindow(const std::vector<InputSpec> &inputs,
   return first->shape[1];
 }
 
-static std::unique_ptr<Reader> openGroup(const FileGroup &group,
-                                         const std::vector<InputSpec> &inputs,
-                                         const Recipes &recipes,
-                                         const ClassNames &classes = {}) {
+static std::unique_ptr<Reader>
+openGroup(const FileGroup &group, const std::vector<InputSpec> &inputs,
+          const Recipes &recipes, const ClassNames &classes = {},
+          std::shared_ptr<SampleStream> stream = nullptr) {
   const DataFile &first = group.front();
   ReaderOptions options;
   options.classes = classes;
+  options.stream = std::move(stream);
   options.tokens = first.tokens;
   options.getWindow = [&] { return getWindow(inputs, first.path); };
   if (const InputSpec *leader = findLeader(inputs, recipes)) {
@@ -219,7 +220,8 @@ Dataset::Shard Dataset::open(const FileGroup &group,
                              const std::vector<InputSpec> &inputs,
                              Console &console) const {
   Shard shard;
-  shard.reader = openGroup(group, inputs, options.recipes, options.classes);
+  shard.reader = openGroup(group, inputs, options.recipes, options.classes,
+                           options.stream);
   shard.source = group.front().source;
   shard.checked = std::make_unique<std::atomic<int64_t>>(0);
   Reader &reader = *shard.reader;
@@ -351,7 +353,9 @@ Dataset::Column Dataset::bindSequence(const Reader &reader,
   column.role = sequence.role;
   auto field = findSource(reader, input, &recipe);
   bool isOwn = !sequence.isDerived();
-  if (sequence.isGuessed && sequence.role == SequenceRole::Next && field) {
+  bool isLabel = sequence.role == SequenceRole::Next ||
+                 sequence.role == SequenceRole::Labels;
+  if (sequence.isGuessed && isLabel && field) {
     isOwn = true;
     column.role = SequenceRole::Along;
   }
@@ -407,25 +411,34 @@ void Dataset::tryRow(const std::vector<InputSpec> &inputs,
   checkFiles(shard, haveLostFiles());
 }
 
-/// Returns how many of `tokens` tokens the samples of an epoch are moved by. It
-/// depends on the seed and the epoch alone: all ranks and threads agree.
-static int64_t drawOffset(const SampleContext &context, int64_t tokens) {
+/// What is drawn depends on the seed, the epoch and the sample alone: all ranks
+/// and threads agree.
+std::optional<int64_t> Dataset::findStart(const Shard &shard, int64_t within,
+                                          const SampleContext &context) const {
   constexpr uint64_t stream = uint64_t(7) << 60;
+  bool isMoved = options.drawsStarts ||
+                 (options.movedFrom && context.epoch >= *options.movedFrom);
+  if (shard.tokens == 0 || rows || !context.isTraining || !isMoved)
+    return std::nullopt;
+  int64_t starts = shard.reader->countStarts();
   Philox random(context.seed, stream + static_cast<uint64_t>(context.epoch));
-  return static_cast<int64_t>(random.below(static_cast<uint64_t>(tokens)));
+  if (options.drawsStarts)
+    return static_cast<int64_t>(
+        Philox(random.next64(), static_cast<uint64_t>(context.sample))
+            .below(static_cast<uint64_t>(starts)));
+  auto moved = random.below(static_cast<uint64_t>(shard.tokens));
+  return std::min(within * shard.tokens + static_cast<int64_t>(moved),
+                  starts - 1);
 }
 
 void Dataset::fillInput(const Shard &shard, int64_t within,
                         const InputSpec &input, const SampleContext &context,
                         char *place, Workspace &workspace) const {
   const Column &column = shard.columns[findColumn(input)];
-  int64_t moved = 0;
-  if (shard.tokens > 0 && !rows && options.movedFrom && context.isTraining &&
-      context.epoch >= *options.movedFrom)
-    moved = drawOffset(context, shard.tokens);
+  std::optional<int64_t> start = findStart(shard, within, context);
   Value value =
-      moved == 0 ? shard.reader->read(column.field, within, workspace.storage)
-                 : shard.reader->readMoved(column.field, within, moved);
+      start ? shard.reader->readFrom(column.field, *start)
+            : shard.reader->read(column.field, within, workspace.storage);
   if (column.recipe) {
     workspace.cache = options.cache.get();
     std::string where = shard.reader->describe(column.field, within);
@@ -439,7 +452,10 @@ void Dataset::fillInput(const Shard &shard, int64_t within,
     return;
   }
   if (!column.isChecked)
-    checkValue(value, input, shard.reader->describe(column.field, within));
+    checkValue(value, input,
+               start ? shard.reader->getPath() + ": tokens from " +
+                           std::to_string(*start)
+                     : shard.reader->describe(column.field, within));
   convert(value.bytes.data(), value.dtype, place, input.dtype,
           input.getElements() / input.shape[0]);
 }
@@ -477,7 +493,9 @@ void Dataset::fillRow(const std::vector<InputSpec> &inputs,
       int64_t count = leaveOutSample(findFirst(context.sample), error);
       if (tries == options.skipBad)
         throw;
-      context.sample = (context.sample + count) % samples;
+      // What comes next in a stream may not be there yet.
+      context.sample = options.stream ? std::max<int64_t>(context.sample - 1, 0)
+                                      : (context.sample + count) % samples;
     }
   }
 }

@@ -74,12 +74,17 @@ struct DatasetOptions {
   /// From which epoch on samples of training from files of tokens are moved by
   /// a number of tokens that is drawn for each epoch; never without it.
   std::optional<int64_t> movedFrom = std::nullopt;
+  /// Whether each of these samples begins at a token that is drawn for it
+  /// instead, in every epoch.
+  bool drawsStarts = false;
   /// The names of classes by which folders of pictures get their labels; empty
   /// for those that each folder has.
   ClassNames classes = {};
   /// The lengths of all sequences, which data sets of the same files share:
   /// the first one measures them.
   std::shared_ptr<std::vector<int64_t>> lengths = nullptr;
+  /// What comes through a pipe and is read as it comes; null for files.
+  std::shared_ptr<SampleStream> stream = nullptr;
 };
 
 /// The samples of one or more files, one group after another. Elements keep the
@@ -164,6 +169,10 @@ private:
   void tryRow(const std::vector<InputSpec> &inputs,
               const SampleContext &context, int64_t row, char *arena,
               Workspace &workspace) const;
+  /// Returns the token that a sample of training begins with, if it is not the
+  /// one of its number.
+  std::optional<int64_t> findStart(const Shard &shard, int64_t within,
+                                   const SampleContext &context) const;
   void fillInput(const Shard &shard, int64_t within, const InputSpec &input,
                  const SampleContext &context, char *place,
                  Workspace &workspace) const;

@@ -17,7 +17,6 @@ using namespace ingot::runtime;
 static constexpr int32_t kMagic = 20240520, kVersion = 1;
 /// llm.c's layout for vocabularies beyond 16 bits.
 static constexpr int32_t kWideMagic = 20240801, kWideVersion = 7;
-static constexpr size_t kHeaderBytes = 256 * sizeof(int32_t);
 
 template <typename T> static T readAt(std::string_view bytes, size_t offset) {
   T value;
@@ -40,6 +39,18 @@ bool ingot::runtime::isTokens(std::string_view bytes) {
          (readField(bytes, 0) == kMagic || readField(bytes, 0) == kWideMagic);
 }
 
+std::optional<TokenHeader>
+ingot::runtime::readTokenHeader(std::string_view bytes) {
+  if (bytes.size() < kTokenHeaderBytes || !isTokens(bytes))
+    return std::nullopt;
+  bool isWide = readField(bytes, 0) == kWideMagic;
+  int32_t count = readField(bytes, 2);
+  if (readField(bytes, 1) != (isWide ? kWideVersion : kVersion) || count < 0)
+    return std::nullopt;
+  return TokenHeader{isWide ? DType::U32 : DType::U16,
+                     static_cast<uint64_t>(count)};
+}
+
 Tokens ingot::runtime::readTokens(std::string_view bytes,
                                   const std::string &where) {
   auto malformed = [&](const std::string &what) {
@@ -50,7 +61,7 @@ Tokens ingot::runtime::readTokens(std::string_view bytes,
   };
   if (!isTokens(bytes))
     throw malformed("not a file of tokens");
-  if (bytes.size() < kHeaderBytes)
+  if (bytes.size() < kTokenHeaderBytes)
     throw malformed("the header is truncated");
   bool isWide = readField(bytes, 0) == kWideMagic;
   if (int32_t found = readField(bytes, 1);
@@ -59,7 +70,7 @@ Tokens ingot::runtime::readTokens(std::string_view bytes,
   Tokens tokens;
   tokens.dtype = isWide ? DType::U32 : DType::U16;
   int64_t count = readField(bytes, 2);
-  bytes.remove_prefix(kHeaderBytes);
+  bytes.remove_prefix(kTokenHeaderBytes);
   if (count < 0 ||
       static_cast<uint64_t>(count * getSize(tokens.dtype)) != bytes.size())
     throw malformed("the header says " + std::to_string(count) +

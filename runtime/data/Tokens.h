@@ -11,6 +11,7 @@
 #include "runtime/core/DType.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,6 +37,16 @@ bool isTokens(std::string_view bytes);
 /// 32-bit ones, the version 1 or 7, the number of tokens, zeros). Throws
 /// badInput naming `where`.
 Tokens readTokens(std::string_view bytes, const std::string &where);
+
+/// Returns the type and the number of the tokens that follow a header of
+/// llm.c's; none if it is no such header.
+struct TokenHeader {
+  DType type = DType::U16;
+  uint64_t count = 0;
+};
+std::optional<TokenHeader> readTokenHeader(std::string_view bytes);
+/// The bytes of the header.
+inline constexpr size_t kTokenHeaderBytes = 256 * sizeof(int32_t);
 
 /// Whether `bytes` begin like Megatron-LM's index of a token file.
 bool isTokenIndex(std::string_view bytes);

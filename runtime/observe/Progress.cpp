@@ -155,8 +155,10 @@ std::string Progress::describe(int64_t epoch, int64_t totalSteps,
           ? "no finite loss"
           : fmt::format("loss {:.4f}",
                         epochLoss / static_cast<double>(epochSteps));
-  return fmt::format("epoch {}  step {}/{}  {}  {} samples/s", epoch, step,
-                     totalSteps, loss,
+  std::string ofAll =
+      totalSteps == kEndless ? "" : fmt::format("/{}", totalSteps);
+  return fmt::format("epoch {}  step {}{}  {}  {} samples/s", epoch, step,
+                     ofAll, loss,
                      describeRate(static_cast<double>(epochSamples) /
                                   std::max(seconds, 1e-9)));
 }
@@ -165,7 +167,7 @@ std::string Progress::describe(int64_t epoch, int64_t totalSteps,
 /// what comes between them; empty at the end.
 std::string Progress::describeLeft(int64_t totalSteps,
                                    Clock::time_point now) const {
-  if (step >= totalSteps || stepsAdded == 0)
+  if (step >= totalSteps || totalSteps == kEndless || stepsAdded == 0)
     return "";
   double each =
       getMilliseconds(now - runStart) * 1e-3 / static_cast<double>(stepsAdded);

@@ -30,6 +30,9 @@ public:
 
 class Progress {
 public:
+  /// The steps of a run that ends when its data do.
+  static constexpr int64_t kEndless = int64_t(1) << 60;
+
   /// Names what is wrong with the samples of a step, or nothing.
   using DataCheck = std::function<std::optional<std::string>(int64_t step)>;
 
@@ -67,6 +70,8 @@ public:
   /// Updates the progress line from time to time.
   void show(int64_t epoch, int64_t totalSteps);
 
+  /// The steps that were added.
+  int64_t getSteps() const { return stepsAdded; }
   int64_t getSkippedSteps() const { return skippedSteps; }
   bool wasLastSkipped() const { return lastSkipped; }
 

@@ -30,86 +30,94 @@ bool ingot::runtime::isPipe(const std::string &path) {
          (stat(path.c_str(), &status) == 0 && S_ISFIFO(status.st_mode));
 }
 
-namespace {
+bool ingot::runtime::isFileAtInput() {
+  struct stat status;
+  return fstat(STDIN_FILENO, &status) == 0 && S_ISREG(status.st_mode) &&
+         lseek(STDIN_FILENO, 0, SEEK_CUR) == 0;
+}
 
-/// A descriptor that is closed unless it is standard input's.
-class PipeEnd {
-public:
-  explicit PipeEnd(const std::string &path) : path(path) {
-    // A FIFO without a writer would wait here for ever.
-    descriptor = isStandardInput(path)
-                     ? STDIN_FILENO
-                     : open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    if (descriptor < 0)
-      throw badInput(path, "cannot open: " + describeErrno(),
-                     "check the path and its permissions");
-    if (isatty(descriptor))
-      throw badInput(path, "standard input is a terminal",
-                     "write samples to the trainer, as in: generator | trainer "
-                     "--data -");
+Pipe::Pipe(const std::string &given)
+    : path(given), opened(std::chrono::steady_clock::now()),
+      hasWriter(isStandardInput(given)) {
+  // A FIFO without a writer would wait here for ever.
+  descriptor = isStandardInput(path)
+                   ? STDIN_FILENO
+                   : open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  if (descriptor < 0)
+    throw badInput(path, "cannot open: " + describeErrno(),
+                   "check the path and its permissions");
+  if (isatty(descriptor))
+    throw badInput(path, "standard input is a terminal",
+                   "write samples to the trainer, as in: generator | trainer "
+                   "--data -");
+}
+
+Pipe::~Pipe() {
+  if (!isStandardInput(path))
+    close(descriptor);
+}
+
+std::optional<size_t> Pipe::read(char *to, size_t size, int milliseconds) {
+  pollfd waited{descriptor, POLLIN, 0};
+  int ready = poll(&waited, 1, milliseconds);
+  if (ready == 0 || (ready < 0 && errno == EINTR))
+    return std::nullopt;
+  ssize_t some = ::read(descriptor, to, size);
+  if (some < 0 && (errno == EAGAIN || errno == EINTR)) {
+    hasWriter |= errno == EAGAIN;
+    return std::nullopt;
   }
-  PipeEnd(const PipeEnd &) = delete;
-  PipeEnd &operator=(const PipeEnd &) = delete;
-  ~PipeEnd() {
-    if (!isStandardInput(path))
-      close(descriptor);
+  if (some < 0)
+    throw badInput(path, "cannot read: " + describeErrno(),
+                   "check what writes to it");
+  hasWriter |= some > 0;
+  if (some > 0 || hasWriter)
+    return static_cast<size_t>(some);
+  if (std::chrono::steady_clock::now() - opened > kPatience)
+    throw badInput(path, "not a regular file, and nobody writes to the pipe",
+                   "start what writes the samples before the trainer, or "
+                   "beside it");
+  // Without a writer a pipe is always ready.
+  (void)poll(nullptr, 0, kPauseMs);
+  return std::nullopt;
+}
+
+/// What has come through pipes.
+static std::mutex mutex;
+static std::map<std::string, std::unique_ptr<NamelessFile>> known;
+
+static void keep(const std::string &path, Pipe &pipe, std::string_view begin) {
+  auto content = std::make_unique<NamelessFile>(path);
+  content->write(begin.data(), begin.size());
+  std::vector<char> piece(size_t(1) << 18);
+  constexpr int forEver = -1;
+  while (true) {
+    std::optional<size_t> some = pipe.read(piece.data(), piece.size(), forEver);
+    if (some && *some == 0)
+      break;
+    if (some)
+      content->write(piece.data(), *some);
   }
-
-  /// Copies all that comes.
-  void copy(NamelessFile &to) {
-    std::vector<char> piece(size_t(1) << 18);
-    auto begin = std::chrono::steady_clock::now();
-    bool hasWriter = isStandardInput(path);
-    while (true) {
-      ssize_t some = read(descriptor, piece.data(), piece.size());
-      if (some > 0) {
-        to.write(piece.data(), static_cast<size_t>(some));
-        hasWriter = true;
-      } else if (some == 0 && hasWriter) {
-        return;
-      } else if (some < 0 && errno == EAGAIN) {
-        hasWriter = true;
-        wait(-1);
-      } else if (some < 0 && errno != EINTR) {
-        throw badInput(path, "cannot read: " + describeErrno(),
-                       "check what writes to it");
-      } else if (some == 0) {
-        if (std::chrono::steady_clock::now() - begin > kPatience)
-          throw badInput(path,
-                         "not a regular file, and nobody writes to the pipe",
-                         "start what writes the samples before the trainer, or "
-                         "beside it");
-        wait(kPauseMs);
-      }
-    }
-  }
-
-private:
-  void wait(int milliseconds) const {
-    pollfd waited{descriptor, POLLIN, 0};
-    // Without a writer a pipe is always ready.
-    (void)poll(milliseconds < 0 ? &waited : nullptr, milliseconds < 0 ? 1 : 0,
-               milliseconds);
-  }
-
-  const std::string &path;
-  int descriptor;
-};
-
-} // namespace
+  known.emplace(path, std::move(content));
+}
 
 MappedFile ingot::runtime::openInput(const std::string &path) {
-  static std::mutex mutex;
-  static std::map<std::string, std::unique_ptr<NamelessFile>> known;
   std::lock_guard lock(mutex);
   auto found = known.find(path);
   if (found == known.end()) {
     if (!isPipe(path))
       return MappedFile(path);
-    PipeEnd pipe(path);
-    auto content = std::make_unique<NamelessFile>(path);
-    pipe.copy(*content);
-    found = known.emplace(path, std::move(content)).first;
+    if (isStandardInput(path) && isFileAtInput())
+      return MappedFile(STDIN_FILENO, path);
+    Pipe pipe(path);
+    keep(path, pipe, "");
+    found = known.find(path);
   }
   return found->second->map();
+}
+
+void ingot::runtime::keepInput(const std::string &path, Pipe &pipe,
+                               std::string_view begin) {
+  std::lock_guard lock(mutex);
+  keep(path, pipe, begin);
 }

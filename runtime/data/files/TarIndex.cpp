@@ -163,6 +163,50 @@ TarIndex ingot::runtime::readTar(std::string_view bytes,
   return index;
 }
 
+std::optional<StreamedMember>
+ingot::runtime::takeMember(std::string_view bytes, const std::string &path) {
+  Overrides overrides;
+  uint64_t at = 0;
+  while (bytes.size() >= kBlock && at <= bytes.size() - kBlock) {
+    std::string_view header = bytes.substr(at, kBlock);
+    if (header[0] == '\0' && header.find_first_not_of('\0') == header.npos)
+      return StreamedMember{"", at + kBlock, true};
+    auto size = parseNumber(header.substr(124, 12));
+    if (!hasChecksum(header) || !size)
+      throw damaged(path, at, "a member's header is damaged");
+    char type = header[156];
+    bool isExtended = type == 'L' || type == 'x' || type == 'K' || type == 'g';
+    if (isExtended && *size > kMostHeader)
+      throw damaged(path, at, "an extended header is too long");
+    if (!isExtended && overrides.size)
+      size = overrides.size;
+    uint64_t room = bytes.size() - at - kBlock;
+    if (*size > room || (*size + kBlock - 1) / kBlock * kBlock > room)
+      return std::nullopt;
+    if (type == 'x')
+      readPax(bytes.substr(at + kBlock, *size), overrides, path, at);
+    at += kBlock + (*size + kBlock - 1) / kBlock * kBlock;
+    if (isExtended)
+      continue;
+    TarIndex index = readTar(bytes.substr(0, at), path);
+    StreamedMember member{"", at};
+    if (!index.members.empty())
+      member.key = splitMember(index.getName(index.members[0])).first;
+    return member;
+  }
+  return std::nullopt;
+}
+
+std::pair<std::string_view, std::string_view>
+ingot::runtime::splitMember(std::string_view name) {
+  size_t slash = name.rfind('/');
+  size_t base = slash == std::string_view::npos ? 0 : slash + 1;
+  size_t dot = name.find('.', base);
+  if (dot == std::string_view::npos || dot == base || dot + 1 == name.size())
+    return {};
+  return {name.substr(0, dot), name.substr(dot + 1)};
+}
+
 std::string ingot::runtime::getIndexPath(const std::string &archive) {
   return archive + ".index";
 }

@@ -70,6 +70,8 @@ BatchQueue::BatchQueue(Planner planner, int64_t bytes,
 }
 
 BatchQueue::~BatchQueue() {
+  if (options.cancel)
+    options.cancel();
   {
     std::lock_guard lock(mutex);
     isStopping = true;
@@ -126,34 +128,53 @@ bool BatchQueue::startWorker(size_t index) {
   return !worker.hasLeft;
 }
 
+bool BatchQueue::planNext(std::unique_lock<std::mutex> &lock, Slot &next) {
+  next.error = nullptr;
+  next.firstRow = next.left = 0;
+  next.decodeMs = next.processorMs = 0;
+  next.delayMs.reset();
+  // Batches that are made already are taken while a planner waits.
+  if (options.cancel) {
+    isPlanning = true;
+    lock.unlock();
+  }
+  std::optional<BatchPlan> plan;
+  std::exception_ptr error;
+  try {
+    plan = planner(planned);
+  } catch (...) {
+    plan = BatchPlan();
+    error = std::current_exception();
+  }
+  if (options.cancel) {
+    lock.lock();
+    isPlanning = false;
+    hasWork.notify_all();
+  }
+  next.plan = std::move(plan);
+  next.error = error;
+  if (!next.plan) {
+    isAtEnd = true;
+    hasBatch.notify_all();
+    return false;
+  }
+  next.left = static_cast<int64_t>(next.plan->samples.size());
+  ++planned;
+  if (next.left == 0)
+    hasBatch.notify_all();
+  return true;
+}
+
 /// Takes rows of the first batch that has any left. Plans it, if need be.
-bool BatchQueue::findWork(Slot *&slot, int64_t &first, int64_t &count) {
+bool BatchQueue::findWork(std::unique_lock<std::mutex> &lock, Slot *&slot,
+                          int64_t &first, int64_t &count) {
   while (!isAtEnd || given < planned) {
     if (given == planned) {
       // The batch that was returned last is still being read.
       if (planned - std::max<int64_t>(taken - 1, 0) >=
-          static_cast<int64_t>(slots.size()))
+              static_cast<int64_t>(slots.size()) ||
+          isPlanning || !planNext(lock, getSlot(planned)))
         return false;
-      Slot &next = getSlot(planned);
-      next.error = nullptr;
-      next.firstRow = next.left = 0;
-      next.decodeMs = next.processorMs = 0;
-      next.delayMs.reset();
-      try {
-        next.plan = planner(planned);
-        if (!next.plan) {
-          isAtEnd = true;
-          hasBatch.notify_all();
-          return false;
-        }
-        next.left = static_cast<int64_t>(next.plan->samples.size());
-      } catch (...) {
-        next.plan = BatchPlan();
-        next.error = std::current_exception();
-      }
-      ++planned;
-      if (next.left == 0)
-        hasBatch.notify_all();
     }
     slot = &getSlot(given);
     auto rows = static_cast<int64_t>(slot->plan->samples.size());
@@ -178,7 +199,8 @@ void BatchQueue::work(size_t index) {
       hasWork.notify_all();
       return;
     }
-    if (!workOnce(lock, workspace))
+    // Planners that wait have let others ask to stop.
+    if (!workOnce(lock, workspace) && !isStopping)
       hasWork.wait(lock);
   }
 }
@@ -187,7 +209,7 @@ bool BatchQueue::workOnce(std::unique_lock<std::mutex> &lock,
                           Workspace &workspace) {
   Slot *slot = nullptr;
   int64_t first = 0, count = 0;
-  if (!findWork(slot, first, count))
+  if (!findWork(lock, slot, first, count))
     return false;
   lock.unlock();
   Clock::time_point begin = Clock::now();
@@ -223,8 +245,26 @@ bool BatchQueue::workOnce(std::unique_lock<std::mutex> &lock,
   return true;
 }
 
+bool BatchQueue::isReady() {
+  std::lock_guard lock(mutex);
+  return isReady(taken);
+}
+
+bool BatchQueue::waitForNext() {
+  asked = Clock::now();
+  std::unique_lock lock(mutex);
+  hasWork.notify_all();
+  if (wanted == 0)
+    for (Workspace workspace; !isReady(taken) && workOnce(lock, workspace);)
+      continue;
+  hasBatch.wait(
+      lock, [&] { return isReady(taken) || (isAtEnd && taken >= planned); });
+  return taken < planned;
+}
+
 const char *BatchQueue::next() {
-  Clock::time_point begin = Clock::now();
+  Clock::time_point begin =
+      std::exchange(asked, std::nullopt).value_or(Clock::now());
   std::unique_lock lock(mutex);
   int64_t batch = taken++;
   // The memory of the last batch is free now. Workers that sleep are woken up
@@ -234,9 +274,6 @@ const char *BatchQueue::next() {
   int64_t queued = std::max<int64_t>(planned - batch, 0);
   if (size - queued >= size / 2)
     hasWork.notify_all();
-  auto isReady = [&](int64_t number) {
-    return number < planned && getSlot(number).left == 0 && number >= batch;
-  };
   times.depth = 0;
   while (times.depth < static_cast<int64_t>(slots.size()) &&
          isReady(batch + times.depth))

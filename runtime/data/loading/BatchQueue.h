@@ -47,6 +47,9 @@ struct QueueOptions {
   std::optional<int64_t> batches = std::nullopt;
   /// Whether QueueTimes::delayMs is asked for, which takes some time itself.
   bool countsDelays = false;
+  /// Ends the waits of a planner that waits for what its batches are made of;
+  /// null for others.
+  std::function<void()> cancel = nullptr;
 };
 
 /// Makes `count` rows of a batch from row `first` on, at the offsets of
@@ -99,6 +102,10 @@ public:
   /// Waits for the next batch and returns its memory, which is valid until the
   /// next call. Throws what its making threw.
   const char *next();
+  /// Waits until next() has a batch. Returns false after the last one.
+  bool waitForNext();
+  /// Whether next() has it now.
+  bool isReady();
   /// The plan of that batch, valid as long as its memory.
   const BatchPlan &getPlan() const {
     return *slots[static_cast<size_t>(taken - 1) % slots.size()].plan;
@@ -137,7 +144,14 @@ private:
   /// Starts the workers that are missing; those that are too many leave.
   void setWorkers(int64_t count);
   bool startWorker(size_t index);
-  bool findWork(Slot *&slot, int64_t &first, int64_t &count);
+  bool findWork(std::unique_lock<std::mutex> &lock, Slot *&slot, int64_t &first,
+                int64_t &count);
+  /// Plans a batch. Returns false after the last one.
+  bool planNext(std::unique_lock<std::mutex> &lock, Slot &next);
+  bool isReady(int64_t batch) const {
+    return batch < planned &&
+           slots[static_cast<size_t>(batch) % slots.size()].left == 0;
+  }
   Slot &getSlot(int64_t batch) {
     return slots[static_cast<size_t>(batch) % slots.size()];
   }
@@ -150,6 +164,8 @@ private:
   /// that next() returned.
   int64_t planned = 0, given = 0, taken = 0;
   bool isStopping = false, isAtEnd = false, isShort = false;
+  /// Whether a planner that may wait is at work, without the lock.
+  bool isPlanning = false;
   std::mutex mutex;
   std::condition_variable hasWork, hasBatch;
   /// The workers that there should be. Others have left, or will.
@@ -159,6 +175,8 @@ private:
   WorkerCount count;
   /// When next() returned last.
   std::chrono::steady_clock::time_point returned;
+  /// When waitForNext() began to wait, if it did.
+  std::optional<std::chrono::steady_clock::time_point> asked;
 };
 
 } // namespace ingot::runtime

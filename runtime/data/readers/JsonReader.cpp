@@ -196,7 +196,7 @@ namespace {
 
 class JsonLinesReader : public Reader {
 public:
-  explicit JsonLinesReader(MappedFile given)
+  JsonLinesReader(MappedFile given, std::vector<std::string> known)
       : Reader(given.getPath()), file(std::move(given)) {
     std::string_view bytes = file.getBytes();
     for (size_t at = 0; at < bytes.size();) {
@@ -210,7 +210,9 @@ public:
     }
     if (starts.empty())
       throw damaged(path, "the file has no lines");
-    names = listKeys(getLine(0), path + ": sample 0");
+    names = std::move(known);
+    if (names.empty())
+      names = listKeys(getLine(0), path + ": sample 0");
   }
 
   std::string_view getKind() const override { return "JSON lines"; }
@@ -235,6 +237,7 @@ private:
 
 } // namespace
 
-std::unique_ptr<Reader> ingot::runtime::openJsonLines(MappedFile file) {
-  return std::make_unique<JsonLinesReader>(std::move(file));
+std::unique_ptr<Reader>
+ingot::runtime::openJsonLines(MappedFile file, std::vector<std::string> names) {
+  return std::make_unique<JsonLinesReader>(std::move(file), std::move(names));
 }

@@ -4,6 +4,7 @@
 
 #include "runtime/core/Error.h"
 #include "runtime/data/files/Pipes.h"
+#include "runtime/data/streams/SampleStream.h"
 #include "runtime/data/unpacking/Gzip.h"
 #include "runtime/data/unpacking/Zstd.h"
 
@@ -14,6 +15,8 @@ using namespace ingot::runtime;
 std::unique_ptr<Reader>
 ingot::runtime::openReader(const std::string &path,
                            const ReaderOptions &options) {
+  if (options.stream)
+    return options.stream->makeReader(options);
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored))
     return openFolder(path, options.classes);

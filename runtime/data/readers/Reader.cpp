@@ -40,5 +40,6 @@ std::string Reader::describeField(size_t field) const {
 }
 
 std::string Reader::describe(size_t field, int64_t sample) const {
-  return path + ": sample " + std::to_string(sample) + ": " + names[field];
+  return path + ": sample " + std::to_string(firstNumber + sample) + ": " +
+         names[field];
 }

@@ -62,11 +62,10 @@ public:
   virtual Value read(size_t field, int64_t sample,
                      std::string &storage) const = 0;
 
-  /// Reads a sample of a file of tokens that is moved by up to the length of a
-  /// sample; the last ones by what fits.
-  virtual Value readMoved(size_t field, int64_t sample, int64_t tokens) const {
-    return {};
-  }
+  /// Reads a sample of a file of tokens that begins at any of the first
+  /// countStarts() tokens.
+  virtual Value readFrom(size_t field, int64_t token) const { return {}; }
+  virtual int64_t countStarts() const { return 0; }
 
   /// The names of the classes that the labels of a folder of pictures are the
   /// places of; empty for other kinds.
@@ -74,6 +73,9 @@ public:
 
   /// The files that samples are read from as they are mapped.
   virtual std::vector<std::string> listFiles() const { return {path}; }
+
+  /// Messages count the samples from this one on, of a part of a stream.
+  void countFrom(int64_t sample) { firstNumber = sample; }
 
   /// Names a field of a sample for messages, as `FILE: MEMBER`.
   virtual std::string describe(size_t field, int64_t sample) const;
@@ -85,6 +87,7 @@ protected:
 
   std::string path;
   std::vector<std::string> names;
+  int64_t firstNumber = 0;
 };
 
 } // namespace ingot::runtime

@@ -20,6 +20,8 @@
 
 namespace ingot::runtime {
 
+class SampleStream;
+
 struct ReaderOptions {
   /// The type of the tokens of a file without a header.
   std::optional<DType> tokens = std::nullopt;
@@ -35,6 +37,8 @@ struct ReaderOptions {
   /// The classes of folders of pictures, in the order of their labels; empty
   /// for those that a folder has.
   std::vector<std::string> classes = {};
+  /// What comes through a pipe and is read as it comes; null for files.
+  std::shared_ptr<SampleStream> stream = nullptr;
 };
 
 /// Opens one file or folder of samples. The content decides which reader, and
@@ -62,7 +66,9 @@ bool areTokens(std::string_view bytes, const std::string &path);
 /// Opens the samples of a WebDataset archive: members with the same path up to
 /// the first dot of the name, each a field named after the rest.
 std::unique_ptr<Reader> openTar(MappedFile file);
-std::unique_ptr<Reader> openJsonLines(MappedFile file);
+/// The fields are the keys of the first line unless there are `names`.
+std::unique_ptr<Reader> openJsonLines(MappedFile file,
+                                      std::vector<std::string> names = {});
 bool areJsonLines(std::string_view bytes);
 /// Opens a table of text, whose name ends in .csv or .tsv: a field for each
 /// column, and `*`, the numbers of all that are no labels.

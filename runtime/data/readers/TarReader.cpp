@@ -26,19 +26,6 @@ static std::string toLower(std::string_view text) {
   return lower;
 }
 
-/// Splits a member's name into the key of its sample and the name of its field.
-/// Folders, and names that begin with a dot, as those of the files in which
-/// macOS' tar keeps attributes, have neither.
-static std::pair<std::string_view, std::string_view>
-split(std::string_view name) {
-  size_t slash = name.rfind('/');
-  size_t base = slash == std::string_view::npos ? 0 : slash + 1;
-  size_t dot = name.find('.', base);
-  if (dot == std::string_view::npos || dot == base || dot + 1 == name.size())
-    return {};
-  return {name.substr(0, dot), name.substr(dot + 1)};
-}
-
 namespace {
 
 class TarReader : public Reader {
@@ -132,12 +119,14 @@ private:
   };
 
   std::string_view getKey(int64_t sample) const {
-    return split(index.getName(index.members[samples[sample].first])).first;
+    return splitMember(index.getName(index.members[samples[sample].first]))
+        .first;
   }
 
   const TarIndex::Member *find(size_t extension, int64_t sample) const {
     for (size_t m = samples[sample].first; m < samples[sample].end; ++m) {
-      std::string_view own = split(index.getName(index.members[m])).second;
+      std::string_view own =
+          splitMember(index.getName(index.members[m])).second;
       if (own == extensions[extension].written ||
           toLower(own) == extensions[extension].lower)
         return &index.members[m];
@@ -167,7 +156,7 @@ private:
     static_assert(kMostFields <= 64);
     for (size_t m = 0; m < index.members.size(); ++m) {
       std::string_view name = index.getName(index.members[m]);
-      auto [key, extension] = split(name);
+      auto [key, extension] = splitMember(name);
       if (key.empty())
         continue;
       if (samples.empty() || key != last) {

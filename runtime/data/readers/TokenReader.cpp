@@ -80,24 +80,25 @@ public:
     return value;
   }
 
-  Value readMoved(size_t field, int64_t sample, int64_t moved) const override {
+  Value readFrom(size_t field, int64_t token) const override {
     auto size = static_cast<size_t>(getSize(tokens.dtype));
-    int64_t last = tokens.count() - 1 - window;
-    auto first = static_cast<size_t>(std::min(sample * window + moved, last));
     Value value;
     value.dtype = tokens.dtype;
     value.shape = {window};
-    value.bytes = tokens.bytes.substr((first + field) * size,
-                                      static_cast<size_t>(window) * size);
+    value.bytes =
+        tokens.bytes.substr((static_cast<size_t>(token) + field) * size,
+                            static_cast<size_t>(window) * size);
     return value;
   }
+  int64_t countStarts() const override { return tokens.count() - window; }
 
   std::vector<std::string> listFiles() const override {
     return {file.getPath(), index.getPath()};
   }
 
   std::string describe(size_t field, int64_t sample) const override {
-    return path + ": tokens from " + std::to_string(getStart(sample));
+    return path + ": tokens from " +
+           std::to_string(firstNumber * window + getStart(sample));
   }
 
 private:

@@ -32,9 +32,11 @@ static std::vector<InputSpec> pack(const std::vector<InputSpec> &inputs,
 
 Feed::Feed(BatchQueue::Planner planner,
            const std::vector<const std::vector<InputSpec> *> &variants,
-           const Options &options, uint64_t seed, bool isTraining)
+           const Options &options, uint64_t seed, bool isTraining,
+           std::function<void()> cancel)
     : planner(std::move(planner)), variants(variants) {
   this->options.seed = seed;
+  this->options.cancel = std::move(cancel);
   this->options.isTraining = isTraining;
   this->options.workers = options.workers;
   this->options.batches = options.prefetch;
@@ -46,7 +48,9 @@ Feed::Feed(BatchQueue::Planner planner,
     packed.push_back(pack(*inputs, bytes));
   // Threads of their own would only get in the way of the step's where batches
   // are copies.
-  mayStartLater = !options.workers && options.recipes.empty();
+  // A stream is read ahead of them, while who writes it works, too.
+  mayStartLater =
+      !options.workers && options.recipes.empty() && !this->options.cancel;
   if (options.workers != 0 && !mayStartLater)
     startQueue();
 }
@@ -78,7 +82,10 @@ void Feed::fillNow(const std::vector<InputSpec> &inputs, char *place) {
   std::optional<double> delayed;
   if (options.countsDelays)
     delayed = readThreadDelay();
-  std::optional<BatchPlan> plan = planner(number++);
+  std::optional<BatchPlan> plan = std::exchange(next, std::nullopt);
+  if (!plan)
+    plan = planner(number);
+  ++number;
   auto rows = static_cast<int64_t>(plan->samples.size());
   fillRows(*plan, inputs, options, 0, rows, place, workspace);
   Dataset::repeatLast(inputs, rows, place);
@@ -130,6 +137,16 @@ void Feed::fill(const std::vector<InputSpec> &inputs, char *place) {
   times.workers = spent.workers;
   times.tokens += plan.tokens;
 }
+
+bool Feed::waitForNext() {
+  if (queue)
+    return queue->waitForNext();
+  if (!next)
+    next = planner(number);
+  return next.has_value();
+}
+
+bool Feed::isReady() { return queue ? queue->isReady() : next.has_value(); }
 
 void Feed::setWorkers(int64_t workers) {
   options.workers = workers;

@@ -29,14 +29,21 @@ class Feed {
 public:
   /// Makes the batches of `planner`, whose plans name the variant's inputs as
   /// they were given in `variants`; ahead of the step if there are workers.
-  /// What is read ahead is at most what `variants` need.
+  /// What is read ahead is at most what `variants` need. A planner that may
+  /// wait comes with `cancel`, which ends its waits.
   Feed(BatchQueue::Planner planner,
        const std::vector<const std::vector<InputSpec> *> &variants,
-       const Options &options, uint64_t seed, bool isTraining);
+       const Options &options, uint64_t seed, bool isTraining,
+       std::function<void()> cancel = nullptr);
 
   /// Fills the batched inputs at their offsets in `place` with the next batch.
   /// Throws badInput.
   void fill(const std::vector<InputSpec> &inputs, char *place);
+
+  /// Waits for the next batch. Returns false if there is none.
+  bool waitForNext();
+  /// Whether the next batch is there, or being made.
+  bool isReady();
 
   /// Makes batches from now on in that many threads, from one on.
   void setWorkers(int64_t workers);
@@ -58,6 +65,8 @@ private:
   std::vector<std::vector<InputSpec>> packed;
   std::vector<const std::vector<InputSpec> *> variants;
   int64_t number = 0;
+  /// The plan of the next batch, if it was waited for without a queue.
+  std::optional<BatchPlan> next;
   /// The bytes of the largest batch.
   int64_t bytes = 0;
   /// Whether threads start once batches turn out to take time, and the first

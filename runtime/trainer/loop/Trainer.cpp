@@ -20,6 +20,7 @@
 #include "runtime/trainer/hooks/Diagnoser.h"
 #include "runtime/trainer/hooks/ParameterInspector.h"
 #include "runtime/trainer/hooks/StepTimer.h"
+#include "runtime/trainer/input/StreamOrder.h"
 #include "runtime/trainer/options/Paths.h"
 #include "runtime/trainer/run/Resume.h"
 #include "runtime/trainer/run/RunHeader.h"
@@ -89,7 +90,7 @@ Trainer::Trainer(Session &session, const Options &options, Console &console,
     openBest();
   startPlateau();
   if (resumedSettings && !this->options.evaluatesOnly())
-    compareRuns(describeRun(), *resumedSettings, step, console);
+    compareRuns(describeRun(), *resumedSettings, step, isEndless, console);
   compareRanks();
   openLog(resumedStep);
   writeHeader();
@@ -138,9 +139,10 @@ void Trainer::writeHeader() {
   bool evaluatesOnly = options.evaluatesOnly();
   std::string header = ingot::runtime::describeRun(
       manifest, session.getDevice().describe(), ranks.getSize(),
-      !evaluatesOnly ? fmt::format("{} steps", totalSteps)
-      : step != 0    ? fmt::format("evaluates step {}", step)
-                     : "evaluates the first weights");
+      isEndless        ? "until the samples end"
+      : !evaluatesOnly ? fmt::format("{} steps", totalSteps)
+      : step != 0      ? fmt::format("evaluates step {}", step)
+                       : "evaluates the first weights");
   console.line(header);
   // The options of the run that is evaluated stay beside its log.
   bool isKept =
@@ -169,6 +171,8 @@ void Trainer::planSteps() {
     totalSteps = step + StepTimer::kMost;
   else if (options.steps)
     totalSteps = *options.steps;
+  else if (isEndless)
+    totalSteps = Progress::kEndless;
   else if (sampler)
     totalSteps = sampler->getSteps(options.epochs.value_or(1));
   if (totalSteps < 0)
@@ -232,7 +236,8 @@ RunSettings Trainer::describeRun() {
   settings.schedule = options.schedule.str();
   settings.warmup = options.warmup;
   settings.minLr = options.minLr;
-  settings.totalSteps = totalSteps;
+  // A run that ends with its stream goes on with the next one.
+  settings.totalSteps = isEndless ? 0 : totalSteps;
   settings.ranks = ranks.getSize();
   settings.stepSamples = getStepSamples();
   if (sampler) {
@@ -499,7 +504,11 @@ void Trainer::run() {
                          options.isGiven("--log-every") ? options.logEvery : 0,
                          options.nan == NanPolicy::Skip,
                          makeCommunicationReader()},
-      [&](int64_t number) {
+      [&](int64_t number) -> std::optional<std::string> {
+        if (order)
+          return data[0]->findProblem(
+              session.findFunction("train_step", variants[0])->spec->inputs,
+              order->getSamples(number - 1));
         Sampler::Batch batch = sampler->getBatch(number - 1);
         return data[batch.group]->findProblem(
             session.findFunction("train_step", variants[batch.group])
@@ -522,6 +531,10 @@ void Trainer::run() {
   bool isOver = resumedSettings && stopsEarly();
   while (step < totalSteps && !stopped && !isOver) {
     try {
+      if (!hasNextStep()) {
+        checkWeights();
+        break;
+      }
       trainStep();
       bool isEnd = takeTurns() || (diagnoser && diagnoser->isDone()) ||
                    (timer && timer->isDone());

@@ -39,7 +39,9 @@ class Console;
 class Diagnoser;
 class ParameterInspector;
 class Profiler;
+class SampleStream;
 class StepTimer;
+class StreamOrder;
 class TensorBoard;
 class Watch;
 
@@ -69,6 +71,16 @@ private:
   /// Starts to make the batches of the steps that are left.
   void startFeed();
   void openData();
+  /// Opens samples that come through a pipe and are taken as they come; returns
+  /// null for others.
+  std::shared_ptr<SampleStream> openStream(const DataFiles &files);
+  std::string explainWhole(const DataFiles &files) const;
+  /// Prepares to take the samples of the stream, behind those that a resumed
+  /// run took.
+  void prepareStream();
+  /// Waits for the samples of the next step. Returns false, and says so, if the
+  /// stream ends or a signal comes.
+  bool hasNextStep();
   void openEvalData();
   /// Finds out which classes the folders of pictures have, and whether they are
   /// those of the checkpoint.
@@ -172,6 +184,11 @@ private:
   /// What a step of each of them costs.
   std::vector<StepCost> costs;
   std::optional<Sampler> sampler;
+  /// Samples that come through a pipe, and the order in which steps take them;
+  /// null for files. Whether the run ends where they do.
+  std::shared_ptr<SampleStream> stream;
+  std::unique_ptr<StreamOrder> order;
+  bool isEndless = false;
   std::unique_ptr<Feed> feed;
   /// Null without --tensorboard. It outlives the log, which it follows.
   std::unique_ptr<TensorBoard> board;

@@ -12,6 +12,7 @@
 #include "runtime/core/Error.h"
 #include "runtime/data/VariantData.h"
 #include "runtime/data/files/Pipes.h"
+#include "runtime/trainer/input/StreamOrder.h"
 #include "runtime/trainer/options/Paths.h"
 
 #include <algorithm>
@@ -64,6 +65,8 @@ Datasets Trainer::open(const DataFiles &files, const Function &function) {
         std::make_shared<PictureCache>(options.cache, options.cacheMiB << 20);
   how.cache = cache;
   how.classes = classes;
+  if (function.spec->name == "train_step")
+    how.stream = stream;
   bool isTraining = function.spec->name == "train_step";
   bool canKeep = std::any_of(
       options.recipes.begin(), options.recipes.end(),
@@ -71,8 +74,9 @@ Datasets Trainer::open(const DataFiles &files, const Function &function) {
   if (cache && !canKeep)
     console.noteOnce("--cache has nothing to keep: no picture has a part of "
                      "its recipe before the random ones that ends resizing");
-  if (isTraining && shuffle && options.tokenOffsets != "fixed")
-    how.movedFrom = options.tokenOffsets == "random" ? 0 : 1;
+  how.drawsStarts = isTraining && shuffle && options.tokenOffsets == "random";
+  if (isTraining && shuffle && options.tokenOffsets.empty())
+    how.movedFrom = 1;
   if (isTraining && shuffle)
     how.packSeed = static_cast<uint64_t>(seed);
   return openByVariant(files.files, choose(function.spec->name), console, how);
@@ -105,7 +109,12 @@ void Trainer::openData() {
     return;
   DataFiles files = findFiles(options.data, "--data");
   findClasses(files, "--data");
+  stream = openStream(files);
   data = open(files, *session.findFunction("train_step"));
+  if (stream) {
+    prepareStream();
+    return;
+  }
   std::vector<SampleGroup> groups;
   int64_t samples = 0;
   bool hasBatch = false;
@@ -171,6 +180,13 @@ void Trainer::startFeed() {
   std::vector<const std::vector<InputSpec> *> inputs;
   for (size_t v : variants)
     inputs.push_back(&session.findFunction("train_step", v)->spec->inputs);
+  if (stream) {
+    feed = std::make_unique<Feed>(
+        order->plan(*data.front(), *inputs.front(), step, totalSteps), inputs,
+        options, static_cast<uint64_t>(seed), /*isTraining=*/true,
+        [this] { order->cancel(); });
+    return;
+  }
   TrainingPlan plan{step, totalSteps, manifest.gradAccumulation,
                     ranks.getRank(), ranks.getSize()};
   feed = std::make_unique<Feed>(planTraining(plan, *sampler, data, inputs),

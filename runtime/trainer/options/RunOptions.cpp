@@ -129,11 +129,17 @@ static void addParts(CLI::App &app, Options &options) {
       ->type_name("N")
       ->check(atLeast(1))
       ->group(kData);
+  app.add_option("--shuffle-window", options.shuffleWindow,
+                 "Take each sample that comes through a pipe at random of N "
+                 "that have come [in the order in which they come]")
+      ->type_name("N")
+      ->check(atLeast(2))
+      ->group(kData);
   app.add_option("--token-offsets", options.tokenOffsets,
                  "Where samples of .bin files begin: at multiples of their "
-                 "length (fixed), or moved by as many tokens as are drawn for "
-                 "each epoch (random) [random from the second epoch on, fixed "
-                 "with --no-shuffle]")
+                 "length (fixed), or each anywhere (random) [at multiples of "
+                 "their length, which move by as many tokens as are drawn for "
+                 "each epoch from the second on; fixed with --no-shuffle]")
       ->type_name("fixed|random")
       ->check(CLI::IsMember(std::vector<std::string>{"fixed", "random"}))
       ->group(kData);
@@ -354,6 +360,9 @@ void ingot::runtime::finishRunOptions(Options &options,
   if (options.evalData.empty() && options.evalBatches)
     throw usageError("--eval-batches", "needs --eval-data",
                      "give --eval-data FILE.npz");
+  if (options.noShuffle && options.shuffleWindow)
+    throw usageError("--shuffle-window", "excludes --no-shuffle",
+                     "leave one of the two out");
   if (options.noShuffle && options.tokenOffsets == "random")
     throw usageError("--token-offsets",
                      "random excludes --no-shuffle, which takes samples as "

@@ -459,6 +459,7 @@ static constexpr const char *kInherited[] = {"best",
                                              "nondeterministic",
                                              "pack",
                                              "save-every",
+                                             "shuffle-window",
                                              "token-offsets"};
 
 bool ingot::runtime::isInherited(const std::string &name) {

@@ -47,8 +47,11 @@ struct Options {
   /// The batches of an evaluation; none for all.
   std::optional<int64_t> evalBatches;
   bool noShuffle = false;
+  /// Of how many samples of a stream each is taken at random; none for the
+  /// order in which they come.
+  std::optional<int64_t> shuffleWindow;
   /// Where samples of files of tokens begin: "fixed", "random", or empty for
-  /// random from the second epoch on.
+  /// windows that move from epoch to epoch.
   std::string tokenOffsets;
   /// The default is 0, or the checkpoint's seed when resuming.
   std::optional<int64_t> seed;

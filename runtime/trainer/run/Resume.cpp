@@ -154,8 +154,7 @@ void ingot::runtime::inheritSettings(Options &options, const Manifest &manifest,
   inherit("--token-offsets", options.tokenOffsets,
           saved.tokenOffsets == "auto" ? "" : saved.tokenOffsets,
           [](const std::string &offsets) {
-            return offsets.empty() ? "random from the second epoch on"
-                                   : offsets;
+            return offsets.empty() ? "moved from epoch to epoch" : offsets;
           });
   if (saved.evalBatches != 0 || options.evalBatches)
     inherit("--eval-batches", options.evalBatches,
@@ -169,7 +168,7 @@ void ingot::runtime::inheritSettings(Options &options, const Manifest &manifest,
             [](const std::optional<double> &decay) {
               return fmt::format("{}", decay.value_or(0));
             });
-  if (!options.epochs && !options.steps)
+  if (!options.epochs && !options.steps && saved.totalSteps != 0)
     inheritLength(options, saved.totalSteps);
   if (!changes.empty() && !options.evaluatesOnly())
     console.noteOnce("resumes the checkpoint's run with " + changes);
@@ -177,7 +176,7 @@ void ingot::runtime::inheritSettings(Options &options, const Manifest &manifest,
 
 void ingot::runtime::compareRuns(const RunSettings &now,
                                  const RunSettings &saved, int64_t step,
-                                 Console &console) {
+                                 bool isEndless, Console &console) {
   if (now.stepSamples != saved.stepSamples && now.position && saved.position)
     console.noteOnce(fmt::format(
         "steps take {} samples on {} {}; those of the checkpoint's run took {} "
@@ -193,6 +192,8 @@ void ingot::runtime::compareRuns(const RunSettings &now,
         "and epochs have another number of steps",
         now.stepSamples, now.ranks, now.ranks == 1 ? "rank" : "ranks",
         saved.stepSamples, saved.ranks, step + 1));
+  if (isEndless)
+    return;
   if (now.totalSteps != saved.totalSteps && now.schedule == saved.schedule &&
       ScheduleShape::parse(now.schedule).followsLength())
     console.noteOnce(fmt::format(

@@ -22,9 +22,10 @@ void inheritSettings(Options &options, const Manifest &manifest,
                      const RunSettings &saved, Console &console);
 
 /// Says what else differs: the samples of a step with another number of ranks,
-/// the length of a schedule, and a run that has nothing left to do.
+/// the length of a schedule, and a run that has nothing left to do, which one
+/// without an end has not.
 void compareRuns(const RunSettings &now, const RunSettings &saved, int64_t step,
-                 Console &console);
+                 bool isEndless, Console &console);
 
 } // namespace ingot::runtime
 

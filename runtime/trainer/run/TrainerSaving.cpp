@@ -74,7 +74,7 @@ CheckpointInfo Trainer::describeCheckpoint() {
   info.shuffle = shuffle;
   info.settings = describeRun();
   for (const auto &part : data)
-    info.samples += part ? part->getSamples() : 0;
+    info.samples += part && !stream ? part->getSamples() : 0;
   // A run that only evaluates keeps what it resumed.
   if (data.empty()) {
     info.samples = resumedSamples;

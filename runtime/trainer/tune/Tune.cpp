@@ -11,6 +11,8 @@
 #include "runtime/core/machine/ControlGroups.h"
 #include "runtime/core/machine/Process.h"
 #include "runtime/core/machine/ProcessorUse.h"
+#include "runtime/data/files/Pipes.h"
+#include "runtime/data/files/Sources.h"
 
 #include <algorithm>
 #include <cmath>
@@ -351,6 +353,12 @@ void ingot::runtime::tuneOnHost(const Options &options,
   if (options.data.empty())
     throw usageError("--tune", "needs --data",
                      "give the data of the run to tune");
+  for (const DataFile &file : findFiles(options.data, "--data").files)
+    if (isPipe(file.path))
+      throw usageError("--tune",
+                       "takes samples several times, and what comes through a "
+                       "pipe comes once",
+                       "write the samples to a file, or leave it out");
   TunedFile file(describeProcessors(),
                  options.tune == "cache" ? "" : options.tune);
   std::string key = makeKey(options, manifest, text);

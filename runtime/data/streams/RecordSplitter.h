@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// Where whole samples end in what has come of a stream.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_RUNTIME_DATA_STREAMS_RECORDSPLITTER_H
+#define INGOT_RUNTIME_DATA_STREAMS_RECORDSPLITTER_H
+
+#include "runtime/data/readers/Readers.h"
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace ingot::runtime {
+
+/// The kinds of files whose samples can be taken as they come.
+enum class StreamKind { JsonLines, Table, Tokens, Tar };
+
+/// What the begin of a stream shows.
+struct StreamGuess {
+  /// None for files that are read as a whole.
+  std::optional<StreamKind> kind;
+  /// Whether more bytes would tell more.
+  bool needsMore = false;
+};
+StreamGuess guessKind(std::string_view begin, bool isAtEnd, bool areTokens);
+
+/// Finds whole samples at the begin of bytes that grow at their end. What was
+/// looked at is not looked at again.
+class RecordSplitter {
+public:
+  virtual ~RecordSplitter() = default;
+
+  /// The bytes that belong to whole samples, and how many of those no later
+  /// sample needs.
+  struct Part {
+    size_t size = 0, used = 0;
+  };
+  /// `bytes` begin where the last call with used() left them. Throws badInput.
+  virtual Part find(std::string_view bytes, bool isAtEnd) = 0;
+  /// The first bytes are gone.
+  virtual void remove(size_t count) = 0;
+  /// What belongs before each part.
+  virtual std::string_view getHead() const { return {}; }
+};
+
+/// `path` is for errors; of tokens, a sample has `window`.
+struct SplitterOptions {
+  std::string path;
+  int64_t window = 1;
+  DType tokens = DType::U16;
+};
+std::unique_ptr<RecordSplitter> makeSplitter(StreamKind kind,
+                                             const SplitterOptions &options);
+
+} // namespace ingot::runtime
+
+#endif // INGOT_RUNTIME_DATA_STREAMS_RECORDSPLITTER_H
