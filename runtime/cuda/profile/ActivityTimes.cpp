@@ -173,7 +173,7 @@ bool ActivityTimes::collect(ingot_context &context) {
   std::lock_guard lock(mutex);
   /// A call, from the beginning of its first activity to the end of its last.
   struct Span {
-    const Call *call;
+    Call call;
     uint64_t begin, end, longest;
     const char *name;
   };
@@ -183,9 +183,9 @@ bool ActivityTimes::collect(ingot_context &context) {
     if (!call)
       continue;
     uint64_t time = activity.end - activity.begin;
-    auto [found, isNew] =
-        spans.try_emplace(call->number, Span{call, activity.begin, activity.end,
-                                             time, activity.name});
+    auto [found, isNew] = spans.try_emplace(
+        call->number,
+        Span{*call, activity.begin, activity.end, time, activity.name});
     Span &span = found->second;
     span.begin = std::min(span.begin, activity.begin);
     span.end = std::max(span.end, activity.end);
@@ -211,9 +211,9 @@ bool ActivityTimes::collect(ingot_context &context) {
         span.name, static_cast<int32_t>(context.eventNames.size()));
     if (isNew)
       context.eventNames.emplace_back(span.name ? span.name : "");
-    context.events.push_back({context.function, span.call->kernel,
+    context.events.push_back({context.function, span.call.kernel,
                               toTime(span.begin), toTime(span.end),
-                              span.call->queue, name->second});
+                              span.call.queue, name->second});
   }
   return isComplete;
 }

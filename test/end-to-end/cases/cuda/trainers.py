@@ -194,6 +194,11 @@ def recorded_profile(ingot):
         counts[event["args"]["kernel"]] = counts.get(event["args"]["kernel"], 0) + 1
     check(set(counts.values()) == {2}, f"{counts}")
     check("cuptiUnsubscribe" in names, "CUPTI goes on watching")
+    # And as often where they are launched one by one.
+    names, _, alone = profiled(ingot, "--profile-steps", "2:0:2", env={"INGOT_CUDA_GRAPH": "0"})
+    check(not GRAPH_CALLS & set(names), "a graph in spite of the variable")
+    kernels = sorted(event["args"]["kernel"] for event in kernels)
+    check(kernels == sorted(event["args"]["kernel"] for event in alone), f"{len(kernels)} and {len(alone)} kernels")
 
 
 @case("cuda profiles and watches launch one by one elsewhere")
