@@ -89,6 +89,20 @@ public:
     return value;
   }
 
+  /// `*` is no field of its own: programs that list fields pass it over.
+  std::optional<size_t> findField(std::string_view name) const override {
+    auto own = Reader::findField(name);
+    return own || name != "*" ? own : std::optional(names.size());
+  }
+  std::string describe(size_t field, int64_t sample) const override {
+    if (field < names.size())
+      return Reader::describe(field, sample);
+    return path + ": sample " + std::to_string(firstNumber + sample);
+  }
+  std::string describeField(size_t field) const override {
+    return field < names.size() ? Reader::describeField(field) : path;
+  }
+
 private:
   /// Returns the line at `at` without its end, and moves behind it. Cells in
   /// quotes may have line breaks.
@@ -162,9 +176,6 @@ private:
     for (size_t i = 0; i < columns; ++i)
       if (!isLabelColumn(names[i]))
         features.push_back(i);
-    // All columns but labels together.
-    if (known.insert("*").second)
-      names.emplace_back("*");
   }
 
   static std::string_view trim(std::string_view text) {

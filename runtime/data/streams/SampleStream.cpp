@@ -28,6 +28,9 @@ public:
                const Reader &first)
       : Reader(path), stream(std::move(stream)), kind(first.getKind()) {
     names = first.getNames();
+    // All columns of a table together.
+    if (first.findField("*") && !findField("*"))
+      names.emplace_back("*");
   }
 
   std::string_view getKind() const override { return kind; }

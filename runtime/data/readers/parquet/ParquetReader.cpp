@@ -28,18 +28,13 @@ public:
       : Reader(given.getPath()), file(std::move(given)),
         metadata(readMetadata(file.getBytes(), path)),
         budget(file.getBytes().size()), decoded(metadata.fields.size()) {
-    bool hasAll = false;
     for (size_t i = 0; i < metadata.fields.size(); ++i) {
       const std::string &name = metadata.fields[i].name;
       names.push_back(name);
-      hasAll |= name == "*";
       // The index that pandas adds is no column of the table.
       if (!isLabelColumn(name) && !name.starts_with("__index_level_"))
         features.push_back(i);
     }
-    // All columns but labels together.
-    if (!hasAll)
-      names.emplace_back("*");
     if (metadata.rows == 0)
       throw damaged(path, "the file has no rows");
   }
@@ -67,6 +62,20 @@ public:
                      "keep numbers, lists of numbers, text, or pictures as "
                      "bytes");
     return decode(field).read(sample, describe(field, sample));
+  }
+
+  /// `*` is no field of its own: programs that list fields pass it over.
+  std::optional<size_t> findField(std::string_view name) const override {
+    auto own = Reader::findField(name);
+    return own || name != "*" ? own : std::optional(names.size());
+  }
+  std::string describe(size_t field, int64_t sample) const override {
+    if (field < names.size())
+      return Reader::describe(field, sample);
+    return path + ": sample " + std::to_string(firstNumber + sample);
+  }
+  std::string describeField(size_t field) const override {
+    return field < names.size() ? Reader::describeField(field) : path;
   }
 
 private:

@@ -53,6 +53,11 @@ def tables(ingot):
     named = write("b.csv", ",", names=("a", "b", "kind", "c"))
     flags = ["--input", "labels=from:kind", "--steps", "1"]
     ingot.check_error([trainer, "--data", named, *flags], 3, "[N, 4]")
+    # Tables with columns of text are whole, too.
+    table = ingot.path("d.csv")
+    table.write_text("a,text\n1,one\n2,two\n")
+    ingot.succeed([ingot.bin / "ingot-data", "verify", table])
+    check("*" not in ingot.succeed([ingot.bin / "ingot-data", "inspect", table]).out, "a field that is none")
     table = ingot.path("c.csv")
     for text, *words in (
         ("a,b,c,labels\n1,2,3\n", "3 cells"),

@@ -55,6 +55,7 @@ class ParquetTest : public testing::TestWithParam<const char *> {};
 TEST_P(ParquetTest, HasTheValues) {
   auto reader = openReader(getSeedPath(GetParam()), {});
   EXPECT_EQ(reader->getKind(), "Parquet");
+  EXPECT_EQ(reader->getNames().size(), 18u);
   ASSERT_EQ(reader->getSamples(), 12);
   std::string storage;
   for (int64_t i = 0; i < 12; ++i) {

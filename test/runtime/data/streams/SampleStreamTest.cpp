@@ -108,7 +108,8 @@ TEST_P(SampleStreamTest, HasTheSamplesOfAFile) {
     ASSERT_TRUE(stream);
     auto reader = stream->makeReader(options);
     EXPECT_EQ(reader->getKind(), whole->getKind());
-    EXPECT_EQ(reader->getNames(), whole->getNames());
+    EXPECT_EQ(reader->findField("x"), whole->findField("x"));
+    EXPECT_EQ(reader->findField("*"), whole->findField("*"));
     EXPECT_TRUE(stream->wait(whole->getSamples() - 1));
     EXPECT_FALSE(stream->wait(whole->getSamples()));
     EXPECT_EQ(stream->countArrived(), whole->getSamples());
