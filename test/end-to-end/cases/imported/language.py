@@ -2,6 +2,8 @@
 """Language models as PyTorch and Hugging Face have them (language/export.py), on files of tokens: which token is
 compared with which."""
 
+import json
+
 import numpy as np
 import onnx
 from harness import HERE, case, check, check_relative
@@ -53,6 +55,27 @@ def that_shifts(ingot):
     check("'labels' are the tokens themselves" in ran, ran)
     feeds = {"input_ids": windows(tokens, 0), "labels": windows(tokens, 0)}
     check_relative("loss", [got], [reference_loss("gpt2-labels", "loss", feeds)], 1e-5)
+
+
+@case("language-model-that-shifts-packed-labels")
+def that_shifts_packed(ingot):
+    """The first token of each sequence is no label: nothing of its sequence comes before it."""
+    short = [5, 6, 7]
+    longer = np.random.default_rng(2).integers(0, 30, (BATCH, TOKENS - len(short)))
+    lines = ingot.path("documents.jsonl")
+    documents = [row.tolist() for row in longer] + [short] * BATCH
+    lines.write_text("".join(json.dumps({"input_ids": document}) + "\n" for document in documents))
+    rows = np.concatenate([longer, np.tile(short, (BATCH, 1))], axis=1)
+    labels = rows.copy()
+    labels[:, [0, longer.shape[1]]] = -100
+    trainer = ingot.path("trainer")
+    flags = ["--loss", "output:loss", "--batch", str(BATCH), "--dim", f"seq={TOKENS}"]
+    ingot.succeed(ingot.ingotc(MODELS / "gpt2-labels.onnx", "-o", trainer, *flags))
+    steps, _ = ingot.train(trainer, "--data", lines, "--pack", "--no-shuffle", "--steps", "1")
+    want = reference_loss("gpt2-labels", "loss", {"input_ids": rows, "labels": labels})
+    check_relative("loss", [steps[0]["loss"]], [want], 1e-5)
+    twice = ["--data", lines, "--input", "input_ids=pack", "--input", "labels=next-of:input_ids", "--steps", "1"]
+    ingot.check_error([trainer, *twice], 2, "--input labels", "shifts these labels itself")
 
 
 @case("language-model-of-one-position")
