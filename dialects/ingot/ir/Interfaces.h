@@ -69,6 +69,13 @@ struct ElementMove {
   llvm::SmallVector<int64_t> steps;
 };
 
+/// Integers that number elements along a dimension of `count`, see the
+/// interface IndexesElements.
+struct ElementIndices {
+  mlir::Value indices;
+  int64_t count;
+};
+
 /// The result of splitting an op over rows, see the interface RowSplit.
 struct RowParts {
   enum Kind {

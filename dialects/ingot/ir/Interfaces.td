@@ -50,6 +50,17 @@ def MovesElements : OpInterface<"MovesElements"> {
     "::ingot::ElementMove", "getMove", (ins)>];
 }
 
+def IndexesElements : OpInterface<"IndexesElements"> {
+  let cppNamespace = "::ingot";
+  let description = [{
+    An operand of integers numbers elements along a dimension of another value: those that are read (gather) or written
+    (scatter).
+  }];
+  let methods = [InterfaceMethod<
+    "Returns the integers, and how many elements they choose among.",
+    "::ingot::ElementIndices", "getElementIndices", (ins)>];
+}
+
 def RowSplit : OpInterface<"RowSplit"> {
   let cppNamespace = "::ingot";
   let description = [{

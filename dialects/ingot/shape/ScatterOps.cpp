@@ -51,6 +51,10 @@ LogicalResult ScatterOp::verify() {
   return success();
 }
 
+ElementIndices ScatterOp::getElementIndices() {
+  return {getIndices(), tensorType(getResult()).getDimSize(getDim())};
+}
+
 //===----------------------------------------------------------------------===//
 // Loops
 //===----------------------------------------------------------------------===//

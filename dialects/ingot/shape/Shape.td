@@ -154,7 +154,7 @@ def UnpackBitsOp : Ingot_ShapeOp<"unpack_bits"> {
 }
 
 def GatherOp : Ingot_ShapeOp<"gather",
-    [DeclareOpInterfaceMethods<Differentiable>,
+    [DeclareOpInterfaceMethods<Differentiable>, DeclareOpInterfaceMethods<IndexesElements>,
      DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
   let summary = "selects rows of the operand by indices along `dim`";
   let description = [{
@@ -168,7 +168,7 @@ def GatherOp : Ingot_ShapeOp<"gather",
 }
 
 def TakeAlongOp : Ingot_ShapeOp<"take_along",
-    [DeclareOpInterfaceMethods<Differentiable>,
+    [DeclareOpInterfaceMethods<Differentiable>, DeclareOpInterfaceMethods<IndexesElements>,
      DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
   let summary = "selects one element per index along `dim`, with the other coordinates unchanged";
   let description = [{
@@ -182,7 +182,7 @@ def TakeAlongOp : Ingot_ShapeOp<"take_along",
 
 def ScatterAddOp : Ingot_ComputeOp<"scatter_add",
     [DeclareOpInterfaceMethods<KernelBody, ["readsPointwise"]>,
-     DeclareOpInterfaceMethods<Differentiable>]> {
+     DeclareOpInterfaceMethods<Differentiable>, DeclareOpInterfaceMethods<IndexesElements>]> {
   let summary = "adds rows into a tensor at indices along `dim`: the gradient of gather";
   let description = [{
     result[a..., r, b...] is init[a..., r, b...], or zero without `init`, plus updates[a..., i..., b...] for all i
@@ -212,7 +212,7 @@ def Ingot_ScatterKindAttr : EnumAttr<Ingot_Dialect, Ingot_ScatterKind, "scatter_
 def ScatterOp : Ingot_ComputeOp<"scatter",
     [AllTypesMatch<["init", "result"]>,
      DeclareOpInterfaceMethods<KernelBody, ["readsPointwise"]>,
-     DeclareOpInterfaceMethods<Differentiable>]> {
+     DeclareOpInterfaceMethods<Differentiable>, DeclareOpInterfaceMethods<IndexesElements>]> {
   let summary = "replaces elements at indices along `dim`, or combines them with updates";
   let description = [{
     The updates have the shape of `init` except along `dim`. The indices have the shape of the updates, or are a

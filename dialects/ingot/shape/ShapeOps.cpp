@@ -292,6 +292,16 @@ LogicalResult ScatterAddOp::verify() {
                     updates.getShape());
 }
 
+ElementIndices GatherOp::getElementIndices() {
+  return {getIndices(), tensorType(getOperand()).getDimSize(getDim())};
+}
+ElementIndices TakeAlongOp::getElementIndices() {
+  return {getIndices(), tensorType(getOperand()).getDimSize(getDim())};
+}
+ElementIndices ScatterAddOp::getElementIndices() {
+  return {getIndices(), tensorType(getResult()).getDimSize(getDim())};
+}
+
 RowParts ReshapeOp::splitRows(function_ref<bool(Value)>) {
   bool hasRows = tensorType(getResult()).getRank() != 0;
   return {hasRows ? RowParts::Rows : RowParts::None,

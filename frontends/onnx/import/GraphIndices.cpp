@@ -9,6 +9,7 @@
 #include "frontends/onnx/import/Graph.h"
 #include "frontends/onnx/import/Node.h"
 #include "mlir/IR/Matchers.h"
+#include "llvm/ADT/BitVector.h"
 
 #include <limits>
 
@@ -40,7 +41,12 @@ namespace {
 /// The elements of an argument that a value consists of, in its order.
 struct Elements {
   BlockArgument argument;
-  SmallVector<int64_t> positions;
+  /// Whether they are all of them as they are; else their numbers. Labels of
+  /// images are many.
+  bool areAll = true;
+  SmallVector<int64_t> positions = {};
+
+  int64_t operator[](int64_t i) const { return areAll ? i : positions[i]; }
 };
 
 } // namespace
@@ -54,7 +60,7 @@ takeElements(Elements &elements, ArrayRef<int64_t> shape,
   int64_t count = ShapedType::getNumElements(shape);
   taken.reserve(count);
   for (int64_t i = 0; i < count; ++i) {
-    taken.push_back(elements.positions[place(index)]);
+    taken.push_back(elements[place(index)]);
     for (size_t d = shape.size(); d-- > 0;) {
       if (++index[d] < shape[d])
         break;
@@ -62,6 +68,21 @@ takeElements(Elements &elements, ArrayRef<int64_t> shape,
     }
   }
   elements.positions = std::move(taken);
+  elements.areAll = false;
+}
+
+/// Whether an op only gives the elements of its operand another shape.
+static bool keepsOrder(Operation *op, const ElementMove &move) {
+  RankedTensorType to = tensorType(op->getResult(0));
+  int64_t step = 1;
+  for (auto [size, found] :
+       llvm::reverse(llvm::zip_equal(to.getShape(), move.steps))) {
+    if (size != 1 && found != step)
+      return false;
+    step *= size;
+  }
+  return move.base == 0 &&
+         step == tensorType(op->getOperand(0)).getNumElements();
 }
 
 /// Takes of `elements`, which are the first operand of an op, those of its
@@ -72,6 +93,8 @@ static bool moveElements(Operation *op, Elements &elements) {
   ArrayRef<int64_t> to = tensorType(op->getResult(0)).getShape();
   if (auto moves = dyn_cast<MovesElements>(op)) {
     ElementMove move = moves.getMove();
+    if (keepsOrder(op, move))
+      return true;
     takeElements(elements, to, [&](ArrayRef<int64_t> index) {
       int64_t position = move.base;
       for (auto [at, step] : llvm::zip_equal(index, move.steps))
@@ -124,27 +147,9 @@ static bool follow(Value value, Block *block, int64_t &budget,
   budget -= count;
   if (elements.argument.getOwner() != block || budget < 0)
     return false;
-  elements.positions = llvm::to_vector(llvm::seq<int64_t>(0, count));
   return llvm::all_of(llvm::reverse(chain), [&](Operation *op) {
     return moveElements(op, elements);
   });
-}
-
-/// The operand of an op that holds indices, and the size of what they index.
-static std::pair<Value, int64_t> findIndices(Operation *op) {
-  auto sizeOf = [](Value indexed, int64_t dim) {
-    return tensorType(indexed).getDimSize(dim);
-  };
-  if (auto gather = dyn_cast<GatherOp>(op))
-    return {gather.getIndices(),
-            sizeOf(gather.getOperand(), static_cast<int64_t>(gather.getDim()))};
-  if (auto take = dyn_cast<TakeAlongOp>(op))
-    return {take.getIndices(),
-            sizeOf(take.getOperand(), static_cast<int64_t>(take.getDim()))};
-  if (auto scatter = dyn_cast<ScatterOp>(op))
-    return {scatter.getIndices(),
-            sizeOf(scatter.getInit(), static_cast<int64_t>(scatter.getDim()))};
-  return {};
 }
 
 void GraphImporter::setArgumentAttr(BlockArgument argument, StringRef name,
@@ -167,11 +172,13 @@ void GraphImporter::countClasses() {
       return;
     // Where a part of the input is compared, as where a model shifts its
     // labels itself, the rest may be anything.
-    llvm::DenseSet<int64_t> used(labels.positions.begin(),
-                                 labels.positions.end());
-    if (static_cast<int64_t>(used.size()) !=
-        tensorType(labels.argument).getNumElements())
-      return;
+    if (!labels.areAll) {
+      llvm::BitVector used(tensorType(labels.argument).getNumElements());
+      for (int64_t position : labels.positions)
+        used.set(position);
+      if (!used.all())
+        return;
+    }
     setArgumentAttr(labels.argument, kClassesAttr,
                     builder.getI64IntegerAttr(
                         ingot::tensorType(op.getLogits())
@@ -187,10 +194,10 @@ void GraphImporter::countClasses() {
 void GraphImporter::countRows() {
   llvm::MapVector<BlockArgument, SmallVector<int64_t>> rows;
   int64_t budget = kMostElements;
-  body->walk([&](Operation *op) {
-    auto [indices, size] = findIndices(op);
+  body->walk([&](IndexesElements op) {
+    auto [indices, size] = op.getElementIndices();
     Elements elements;
-    if (!indices || !follow(indices, body, budget, elements))
+    if (!follow(indices, body, budget, elements))
       return;
     BlockArgument argument = elements.argument;
     DictionaryAttr attributes = argumentAttrs[argument.getArgNumber()];
@@ -202,8 +209,9 @@ void GraphImporter::countRows() {
     int64_t each = type.getNumElements() / type.getDimSize(0);
     SmallVector<int64_t> &sizes = rows[argument];
     sizes.resize(each);
-    for (int64_t position : elements.positions) {
-      int64_t &known = sizes[position % each];
+    int64_t count = elements.areAll ? each : elements.positions.size();
+    for (int64_t i = 0; i < count; ++i) {
+      int64_t &known = sizes[elements[i] % each];
       known = known == 0 ? size : std::min(known, size);
     }
   });
