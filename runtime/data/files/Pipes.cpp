@@ -59,8 +59,9 @@ Pipe::~Pipe() {
 
 std::optional<size_t> Pipe::read(char *to, size_t size, int milliseconds) {
   pollfd waited{descriptor, POLLIN, 0};
-  int ready = poll(&waited, 1, milliseconds);
-  if (ready == 0 || (ready < 0 && errno == EINTR))
+  // A FIFO that nobody has opened is never ready, and reads as if at its end.
+  int ready = poll(&waited, 1, hasWriter ? milliseconds : kPauseMs);
+  if (hasWriter && (ready == 0 || (ready < 0 && errno == EINTR)))
     return std::nullopt;
   ssize_t some = ::read(descriptor, to, size);
   if (some < 0 && (errno == EAGAIN || errno == EINTR)) {

@@ -183,6 +183,11 @@ def refused(ingot):
     path = ingot.path("a.jsonl")
     path.write_text(whole)
     ingot.check_error([trainer, "--data", path, "--shuffle-window", "4"], 2, "--shuffle-window")
+    # Nobody writes to it.
+    fifo = ingot.path("fifo")
+    os.mkfifo(fifo)
+    for flags in ([], ["--epochs", "2"]):
+        ingot.check_error([trainer, "--data", fifo, *flags], 3, "nobody writes to the pipe")
     with path.open() as content:
         again = subprocess.run([trainer, "--data", "-", "--epochs", "2"], stdin=content, timeout=60)
     check(again.returncode == 0, "standard input that is a file")
