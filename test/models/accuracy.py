@@ -10,6 +10,7 @@ two are as multiples of PyTorch's with channels first. Each has a limit. FLAGs a
 """
 
 import argparse
+import contextlib
 import os
 import pathlib
 import re
@@ -31,8 +32,9 @@ ARCHITECTURES = """
 torchvision/resnet18 torchvision/resnet50 torchvision/mobilenet_v2 torchvision/shufflenet_v2_x0_5 torchvision/vgg11_bn
 torchvision/efficientnet_b0 torchvision/densenet121 torchvision/vit_b_16 transformers/gpt2 written/lstm-language-model
 """.split()
-# Winograd's algorithm, which PyTorch does not use, errs more: docs/performance/accuracy.md.
-ALLOWED, EXACT_ALLOWED = 1.8, 1.1
+# Winograd's algorithm, which PyTorch does not use, errs more, and so do matmuls, which add up to 384 terms at a time:
+# docs/performance/accuracy.md.
+ALLOWED, EXACT_ALLOWED = 1.8, 1.25
 
 
 def prepared(model, folder):
@@ -46,7 +48,8 @@ def prepared(model, folder):
     prepare.still(module)
     shape = prepare.drop_unused(module, [t[: example.batch] for t in example.inputs.values()])
     example.inputs["labels"] = prepare.labels_for(example.loss, shape, example.batch * prepare.STEPS)
-    with prepare.smooth():
+    # The exporter does not follow recurrent layers where functions are replaced; these have no kinks.
+    with prepare.smooth() if model.name.startswith("torchvision/") else contextlib.nullcontext():
         record, double = prepare.write(folder, module, example, model.exporter, 1)
         record["channels_last_errors"] = prepare.errors(prepare.channels_last(module, example, 1)[1], double)
     (folder / "reference.json").write_text(prepare.json.dumps(record, indent=1))
