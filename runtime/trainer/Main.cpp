@@ -10,11 +10,11 @@
 #include "runtime/core/Device.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/text/Text.h"
-#include "runtime/observe/profile/Profile.h"
-#include "runtime/trainer/hooks/Diagnoser.h"
 #include "runtime/trainer/inspect/Inspect.h"
 #include "runtime/trainer/loop/Trainer.h"
 #include "runtime/trainer/options/Paths.h"
+#include "runtime/trainer/options/TrainerOptions.h"
+#include "runtime/trainer/run/Outcome.h"
 #include "runtime/trainer/run/Signals.h"
 #include "runtime/trainer/tune/Tune.h"
 
@@ -56,26 +56,6 @@ static int agreeOnStatus(int status, Communicator &ranks) {
                                       "the end of the run",
                                       Communicator::Lateness::Writing) %
                           failures);
-}
-
-/// Prints what limits the run and, if that is asked for, tries to change it.
-static void printDiagnosis(const Options &options, const Evidence &evidence,
-                           const std::vector<std::string> &arguments) {
-  // A signal may have come before the first step that counts.
-  if (evidence.steps == 0)
-    return;
-  std::vector<Finding> findings = diagnose(evidence);
-  if (options.diagnose == "json") {
-    print(describeAsJson(evidence, findings));
-    return;
-  }
-  print(describeDiagnosis(evidence, findings));
-  if (options.diagnose != "apply" || findings.empty())
-    return;
-  if (evidence.ranks > 1)
-    print("--diagnose=apply is for runs with one rank\n");
-  else
-    print(applyDiagnosis(evidence, findings, arguments));
 }
 
 static Manifest readManifest(const ingot_module_t &module) {
@@ -146,29 +126,17 @@ static int run(int argc, char **argv, Console &console) {
   if (options.nondeterministic && !session.allowVariation())
     throw usageError("--nondeterministic", "results do not vary on a CPU",
                      "leave it out, or compile with --target cuda");
-  Trainer trainer(session, options, console, ranks);
+  Outcome outcome(console);
+  Signals signals;
+  Trainer trainer({session, options, console, ranks, outcome, signals});
+  signals.watch();
   try {
     trainer.run();
   } catch (const Error &) {
     recordCollectives(options, ranks);
     throw;
   }
-  Outcome &outcome = trainer.getOutcome();
-  if (const StepTimer *timer = trainer.getTimer())
-    print(formatStepTimes(timer->get()));
-  if (const std::optional<Evidence> &evidence = trainer.getEvidence()) {
-    if (ranks.getRank() == 0)
-      printDiagnosis(options, *evidence, {argv, argv + argc});
-  } else if (Profiler *profiler = trainer.getProfiler())
-    outcome.attempt([&] {
-      Profile profile = profiler->take();
-      const Device &device = session.getDevice();
-      std::string times = device.describeTimes();
-      writeTrace(options.profile, manifest, {device.describe(), times}, profile,
-                 ranks.getEvents());
-      print(device.describe() + "\n" + times + (times.empty() ? "" : "\n") +
-            makeProfileTable(manifest, profile));
-    });
+  trainer.report(print);
   int status = agreeOnStatus(outcome.getStatus(), ranks);
   ranks.finish();
   outcome.throwProblem();

@@ -13,6 +13,7 @@ Needs numpy, onnx and onnxruntime: run it with the Python that tools/setup made.
 
 import argparse
 import importlib
+import os
 import pathlib
 import sys
 import tempfile
@@ -56,10 +57,15 @@ def main():
         return run(names, harness.Ingot(pathlib.Path(args.bin).resolve(), scratch))
 
 
+def processor_seconds():
+    """The processor time of this process and of the programs that have ended."""
+    return sum(os.times()[:4])
+
+
 def run(names, ingot):
     counts = {"ok": 0, "FAIL": 0, "skip": 0}
     for name in names:
-        start, outcome, reason = time.monotonic(), "ok", ""
+        start, begin, outcome, reason = time.monotonic(), processor_seconds(), "ok", ""
         try:
             harness.CASES[name](ingot)
         except harness.Failure as failure:
@@ -69,7 +75,8 @@ def run(names, ingot):
         except Exception:
             outcome, reason = "FAIL", f": {traceback.format_exc()}"
         counts[outcome] += 1
-        print(f"{outcome} {name}{reason} ({time.monotonic() - start:.1f} s)", flush=True)
+        spent = f"{time.monotonic() - start:.1f} s, {processor_seconds() - begin:.1f} s of processors"
+        print(f"{outcome} {name}{reason} ({spent})", flush=True)
     if counts["skip"]:
         print(f"{counts['skip']} skipped")
     print(f"{counts['ok']} passed, {counts['FAIL']} failed")

@@ -95,6 +95,13 @@ void TunedFile::read() {
   }
 }
 
+std::string TunedFile::makeWord(std::string name) {
+  std::replace_if(
+      name.begin(), name.end(),
+      [](unsigned char c) { return c <= ' ' || c == 0x7f; }, '_');
+  return name;
+}
+
 std::optional<std::string> TunedFile::find(const std::string &key) const {
   auto found = choices.find(machine + '\t' + key);
   if (found == choices.end())

@@ -27,6 +27,9 @@ public:
   /// measuring again.
   TunedFile(std::string machine, std::string path);
 
+  /// Returns a name, like that of a model, as a word for a key.
+  static std::string makeWord(std::string name);
+
   /// Returns the choice that was kept for `key`. Neither contains tabs or ends
   /// of lines.
   std::optional<std::string> find(const std::string &key) const;

@@ -11,7 +11,7 @@
 #include "runtime/core/Console.h"
 #include "runtime/core/Error.h"
 #include "runtime/trainer/evaluate/EvaluationMetrics.h"
-#include "runtime/trainer/run/Signals.h"
+#include "runtime/trainer/run/StopRequest.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -122,10 +122,12 @@ choosePasses(const Manifest &manifest, const Datasets &datasets,
 }
 
 std::optional<Evaluation>
-ingot::runtime::evaluate(Session &session, const Datasets &datasets,
-                         const std::vector<size_t> &variants,
-                         const Options &options, Communicator &ranks,
-                         Console &console) {
+ingot::runtime::evaluate(const RunContext &context, const Datasets &datasets,
+                         const std::vector<size_t> &variants) {
+  Session &session = context.session;
+  const Options &options = context.options;
+  Communicator &ranks = context.ranks;
+  Console &console = context.console;
   const Manifest &manifest = session.getManifest();
   EvaluationSums sums(*session.findFunction("eval_step")->spec);
   EvaluationMetrics metrics(manifest);
@@ -144,7 +146,7 @@ ingot::runtime::evaluate(Session &session, const Datasets &datasets,
                  ranks.getSize(), [&](int64_t) {
                    sums.add(session, session.fetchResults(function));
                    metrics.add(session, function);
-                   if (getReceivedSignal())
+                   if (context.stop.getSignal())
                      sums.isCut() = 1;
                    return sums.isCut() == 0;
                  });
@@ -178,10 +180,12 @@ ingot::runtime::evaluate(Session &session, const Datasets &datasets,
   return result;
 }
 
-void ingot::runtime::predict(Session &session, const Datasets &datasets,
+void ingot::runtime::predict(const RunContext &context,
+                             const Datasets &datasets,
                              const std::vector<size_t> &variants,
-                             const Options &options, const std::string &path,
-                             Console &console) {
+                             const std::string &path) {
+  Session &session = context.session;
+  Console &console = context.console;
   size_t i = 0;
   while (!datasets[i])
     ++i;
@@ -206,8 +210,8 @@ void ingot::runtime::predict(Session &session, const Datasets &datasets,
     column.rowBytes = output.getBytes() / batch;
     column.bytes.reserve(column.rowBytes * samples);
   }
-  forEachBatch(session, function, data, PassBatches(samples, batch), options,
-               /*rank=*/0, /*size=*/1, [&](int64_t count) {
+  forEachBatch(session, function, data, PassBatches(samples, batch),
+               context.options, /*rank=*/0, /*size=*/1, [&](int64_t count) {
                  for (Column &column : columns)
                    column.bytes.append(session.getOutput(*column.spec),
                                        column.rowBytes * count);

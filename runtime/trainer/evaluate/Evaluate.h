@@ -10,15 +10,12 @@
 
 #include "runtime/observe/MetricsLog.h"
 #include "runtime/trainer/input/Feed.h"
-#include "runtime/trainer/session/Session.h"
+#include "runtime/trainer/run/RunContext.h"
 
 #include <optional>
 #include <string>
 
 namespace ingot::runtime {
-
-class Communicator;
-class Console;
 
 struct Evaluation {
   /// By their names in the log, `eval_loss` first.
@@ -29,17 +26,15 @@ struct Evaluation {
 /// Computes the loss over all samples, or over full batches only if the module
 /// cannot mask padding. `data` has those of each of `variants`, null where
 /// there are none. Ranks divide the batches and receive the same result, which
-/// is nothing if a signal came to one of them. Throws Error.
-std::optional<Evaluation> evaluate(Session &session, const Datasets &data,
-                                   const std::vector<size_t> &variants,
-                                   const Options &options, Communicator &ranks,
-                                   Console &console);
+/// is nothing if one of them was asked to stop. Throws Error.
+std::optional<Evaluation> evaluate(const RunContext &context,
+                                   const Datasets &data,
+                                   const std::vector<size_t> &variants);
 
 /// Writes the model's outputs for every sample as an .npz file. All samples are
 /// of one variant. Throws Error.
-void predict(Session &session, const Datasets &data,
-             const std::vector<size_t> &variants, const Options &options,
-             const std::string &path, Console &console);
+void predict(const RunContext &context, const Datasets &data,
+             const std::vector<size_t> &variants, const std::string &path);
 
 } // namespace ingot::runtime
 

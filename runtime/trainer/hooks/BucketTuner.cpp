@@ -7,7 +7,6 @@
 #include "runtime/core/commandline/OptionChecks.h"
 #include "runtime/core/files/TunedFile.h"
 #include "runtime/core/machine/Process.h"
-#include "runtime/trainer/options/TrainerOptions.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -25,10 +24,9 @@ static double toMebibytes(int64_t bytes) {
   return static_cast<double>(bytes) / (1 << 20);
 }
 
-BucketTuner::BucketTuner(Communicator &ranks, Console &console,
-                         const Options &options, std::string model)
-    : ranks(ranks), console(console), options(options),
-      model(std::move(model)) {}
+BucketTuner::BucketTuner(const RunContext &context)
+    : ranks(context.ranks), console(context.console), options(context.options),
+      model(TunedFile::makeWord(context.getManifest().model)) {}
 
 std::string BucketTuner::getKey() const {
   return fmt::format("buckets {} {} of {} bytes, {} ranks", model, buckets,
@@ -93,7 +91,7 @@ void BucketTuner::begin() {
                            buckets, toMebibytes(bytes)));
 }
 
-void BucketTuner::endStep() {
+void BucketTuner::endStep(int64_t, double) {
   if (stage == Stage::Done)
     return;
   Clock::time_point now = Clock::now();

@@ -11,6 +11,9 @@
 #ifndef INGOT_RUNTIME_TRAINER_HOOKS_BUCKETTUNER_H
 #define INGOT_RUNTIME_TRAINER_HOOKS_BUCKETTUNER_H
 
+#include "runtime/trainer/hooks/StepHook.h"
+#include "runtime/trainer/run/RunContext.h"
+
 #include <chrono>
 #include <cstdint>
 #include <string>
@@ -19,20 +22,13 @@
 
 namespace ingot::runtime {
 
-class Communicator;
-class Console;
-struct Options;
-
-class BucketTuner {
+class BucketTuner : public StepHook {
 public:
-  /// `model` names the model for what is kept.
-  BucketTuner(Communicator &ranks, Console &console, const Options &options,
-              std::string model);
+  explicit BucketTuner(const RunContext &context);
 
-  /// Called when a step has ended. All ranks call it.
-  void endStep();
+  void endStep(int64_t number, double rate) override;
   /// Says so if the run was too short for a choice.
-  void finish();
+  void finish() override;
 
 private:
   enum class Stage { Warmup, Measuring, Done };
@@ -46,6 +42,7 @@ private:
   Communicator &ranks;
   Console &console;
   const Options &options;
+  /// Names the model for what is kept.
   std::string model;
   Stage stage = Stage::Warmup;
   int64_t steps = 0;

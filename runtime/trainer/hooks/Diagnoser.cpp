@@ -4,8 +4,8 @@
 
 #include "runtime/comm/Communicator.h"
 #include "runtime/core/text/Text.h"
-#include "runtime/trainer/options/TrainerOptions.h"
-#include "runtime/trainer/session/Session.h"
+#include "runtime/trainer/run/RunPlan.h"
+#include "runtime/trainer/save/Checkpointing.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -22,10 +22,9 @@ static double getMilliseconds(Clock::duration duration) {
   return std::chrono::duration<double, std::milli>(duration).count();
 }
 
-Diagnoser::Diagnoser(Session &session, Communicator &ranks,
-                     const Options &options)
-    : session(session), ranks(ranks),
-      saveEvery(options.save.empty() ? 0 : options.saveEvery.value_or(0)),
+Diagnoser::Diagnoser(const RunContext &context, const HookSeams &seams)
+    : context(context), seams(seams),
+      profiler(context.session.getContext(), {0, kWarmup, kSteps - kWarmup, 1}),
       begin(Clock::now()), first(readCounters()) {}
 
 Diagnoser::Counters Diagnoser::readCounters() {
@@ -46,7 +45,8 @@ Diagnoser::Counters Diagnoser::readCounters() {
   return counters;
 }
 
-void Diagnoser::endStep() {
+void Diagnoser::endStep(int64_t number, double) {
+  profiler.endStep(number);
   if (++steps == kWarmup)
     first = readCounters();
   if (steps == kSteps)
@@ -60,11 +60,16 @@ void Diagnoser::endStep() {
     triedSaving += savingNow;
   savingNow = 0;
   triedMs = getMilliseconds(Clock::now() - tried) - triedSaving;
+  if (std::optional<int64_t> wanted = startTrial()) {
+    triedWorkers = *wanted;
+    seams.setWorkers(*wanted);
+  }
 }
 
-void Diagnoser::addData(const QueueTimes &times) {
+void Diagnoser::addResults(const StepResults &results) {
   if (!isMeasuring())
     return;
+  const QueueTimes &times = results.data;
   decode += times.decodeMs;
   processor += times.processorMs;
   waits += times.waitMs;
@@ -73,11 +78,9 @@ void Diagnoser::addData(const QueueTimes &times) {
   workers = std::max(workers, times.workers);
 }
 
-void Diagnoser::addSaving(double milliseconds) { savingNow += milliseconds; }
-
 Evidence Diagnoser::summarizeData() const {
   Evidence evidence;
-  auto [threads, cores] = session.getDevice().getParallelism();
+  auto [threads, cores] = context.session.getDevice().getParallelism();
   evidence.threads = threads;
   evidence.cores = cores;
   evidence.workers = workers;
@@ -91,9 +94,13 @@ Evidence Diagnoser::summarizeData() const {
   return evidence;
 }
 
-std::optional<int64_t> Diagnoser::startTrial(bool isNew) {
-  if (steps != kSteps || ranks.getSize() != 1)
+std::optional<int64_t> Diagnoser::startTrial() const {
+  if (steps != kSteps || context.ranks.getSize() != 1)
     return std::nullopt;
+  // Samples that were read before come out of the system's cache.
+  int64_t begin = seams.plan.getFirst() + 1;
+  bool isNew =
+      seams.plan.getEpoch(begin) == seams.plan.getEpoch(begin + kMost - 1);
   Evidence evidence = summarizeData();
   std::optional<bool> isStorage = waitsForStorage(evidence);
   if (!isStorage || (*isStorage && !isNew))
@@ -102,7 +109,6 @@ std::optional<int64_t> Diagnoser::startTrial(bool isNew) {
       adviseWorkers(evidence, evidence.step - evidence.data, *isStorage);
   if (wanted <= std::max<int64_t>(workers, 1))
     return std::nullopt;
-  triedWorkers = wanted;
   return wanted;
 }
 
@@ -112,12 +118,13 @@ bool Diagnoser::isDone() const {
   constexpr int64_t least = 10;
   if (triedWorkers != 0)
     return steps >= kMost;
-  return steps >= kSteps || (ranks.getSize() == 1 && steps >= kWarmup + least &&
-                             Clock::now() - begin > longest);
+  return steps >= kSteps ||
+         (context.ranks.getSize() == 1 && steps >= kWarmup + least &&
+          Clock::now() - begin > longest);
 }
 
 void Diagnoser::addKernels(const Profile &profile, Evidence &evidence) const {
-  const Manifest &manifest = session.getManifest();
+  const Manifest &manifest = context.getManifest();
   struct Sum {
     double time = 0, calls = 0;
   };
@@ -173,7 +180,7 @@ void Diagnoser::addLink(const Profile &profile, Evidence &evidence) const {
     numbers.insert(step.number);
   // Collectives that overlap share the link.
   std::vector<TimeSpan> spans;
-  for (const CommunicationEvent &event : ranks.getEvents())
+  for (const CommunicationEvent &event : context.ranks.getEvents())
     if (numbers.count(event.step) && event.end > event.begin) {
       spans.push_back({event.begin, event.end});
       evidence.sentBytes += static_cast<double>(event.bytes);
@@ -190,12 +197,14 @@ void Diagnoser::addLink(const Profile &profile, Evidence &evidence) const {
 
 Evidence Diagnoser::measure(const Profile &profile) {
   Evidence evidence;
-  const Manifest &manifest = session.getManifest();
+  const Manifest &manifest = context.getManifest();
+  Communicator &ranks = context.ranks;
+  const Options &options = context.options;
   evidence.ranks = ranks.getSize();
   evidence.batch = manifest.batch * manifest.gradAccumulation;
-  evidence.saveEvery = saveEvery;
+  evidence.saveEvery = options.save.empty() ? 0 : options.saveEvery.value_or(0);
   evidence.workers = workers;
-  auto [threads, cores] = session.getDevice().getParallelism();
+  auto [threads, cores] = context.session.getDevice().getParallelism();
   evidence.threads = threads;
   evidence.cores = cores;
   evidence.steps = static_cast<int64_t>(profile.steps.size());
@@ -244,4 +253,29 @@ Evidence Diagnoser::measure(const Profile &profile) {
       0.0, evidence.step - evidence.data - evidence.getKernels() -
                evidence.communication - evidence.saving - evidence.launch);
   return evidence;
+}
+
+void Diagnoser::finish() {
+  profiler.finish();
+  evidence = measure(profiler.take());
+  seams.checkpointing.discard();
+}
+
+void Diagnoser::report(const Print &print) {
+  // A signal may have come before the first step that counts.
+  if (context.ranks.getRank() != 0 || evidence.steps == 0)
+    return;
+  const std::string &kind = context.options.diagnose;
+  std::vector<Finding> findings = diagnose(evidence);
+  if (kind == "json") {
+    print(describeAsJson(evidence, findings));
+    return;
+  }
+  print(describeDiagnosis(evidence, findings));
+  if (kind != "apply" || findings.empty())
+    return;
+  if (evidence.ranks > 1)
+    print("--diagnose=apply is for runs with one rank\n");
+  else
+    print(applyDiagnosis(evidence, findings, context.options.commandLine));
 }

@@ -12,6 +12,9 @@
 #include "runtime/data/loading/BatchQueue.h"
 #include "runtime/observe/diagnose/Diagnosis.h"
 #include "runtime/observe/profile/Profile.h"
+#include "runtime/trainer/hooks/HookSeams.h"
+#include "runtime/trainer/hooks/StepHook.h"
+#include "runtime/trainer/run/RunContext.h"
 
 #include <chrono>
 #include <string>
@@ -19,20 +22,13 @@
 
 namespace ingot::runtime {
 
-class Communicator;
-class Session;
-struct Options;
-
-class Diagnoser {
+class Diagnoser : public StepHook {
 public:
-  Diagnoser(Session &session, Communicator &ranks, const Options &options);
+  Diagnoser(const RunContext &context, const HookSeams &seams);
 
   /// The steps of a diagnosis; the first ones, in which caches fill and threads
   /// start, are not measured.
   static constexpr int64_t kWarmup = 5, kSteps = 45;
-  static ProfileSchedule getSchedule() {
-    return {0, kWarmup, kSteps - kWarmup, 1};
-  }
   /// The steps of a trial. In the first, batches are taken that were made
   /// before it, or begun together: as many as there are threads, 16 at most.
   /// Threads that share a slow disk end together, too; most numbers of threads
@@ -43,22 +39,24 @@ public:
   /// last steps of a trial would have less to wait for.
   static constexpr int64_t kAhead = 1024;
 
-  /// Called when a step has ended.
-  void endStep();
-  void addData(const QueueTimes &times);
-  void addSaving(double milliseconds);
-  /// When all steps of the diagnosis are over and they wait for data: begins to
-  /// measure how long they take with more threads that make batches, and
-  /// returns how many. `isNew` says whether the samples of the steps that
-  /// follow were not read before: others come out of the system's cache.
-  std::optional<int64_t> startTrial(bool isNew);
-  /// Whether enough has been measured.
-  bool isDone() const;
-
-  /// Collects what was measured. All ranks call it.
-  Evidence measure(const Profile &profile);
+  bool needsEachStep() const override { return true; }
+  void startStep(int64_t) override { profiler.startStep(); }
+  void addWait(const TimeSpan &wait) override { profiler.addData(wait); }
+  void addResults(const StepResults &results) override;
+  void endStep(int64_t number, double rate) override;
+  void addSaving(double milliseconds) override { savingNow += milliseconds; }
+  bool isDone() const override;
+  /// Collects what was measured, and removes the checkpoints.
+  void finish() override;
+  /// Prints what limits the run and, if that is asked for, tries to change it.
+  void report(const Print &print) override;
 
 private:
+  /// When all steps of the diagnosis are over and they wait for data: begins to
+  /// measure how long they take with more threads that make batches, and
+  /// returns how many.
+  std::optional<int64_t> startTrial() const;
+  Evidence measure(const Profile &profile);
   /// What the system counts since it started.
   struct Counters {
     double majorFaults = 0, memoryStallMs = 0;
@@ -72,9 +70,10 @@ private:
   /// What is known of the steps before they are profiled.
   Evidence summarizeData() const;
 
-  Session &session;
-  Communicator &ranks;
-  int64_t saveEvery;
+  RunContext context;
+  HookSeams seams;
+  Profiler profiler;
+  Evidence evidence;
   int64_t steps = 0;
   std::chrono::steady_clock::time_point begin;
   Counters first;

@@ -4,7 +4,6 @@
 
 #include "runtime/core/Console.h"
 #include "runtime/core/text/Text.h"
-#include "runtime/trainer/session/Session.h"
 
 #include <algorithm>
 #include <array>
@@ -42,9 +41,12 @@ std::optional<Ailment> ParameterHistograms::diagnose(bool isMatrix,
   return std::nullopt;
 }
 
-ParameterInspector::ParameterInspector(Session &session, TensorBoard &board,
-                                       Console &console)
-    : session(session), board(board), console(console) {
+ParameterInspector::ParameterInspector(const RunContext &context,
+                                       TensorBoard *board)
+    : session(context.session), board(board), console(context.console),
+      every(*context.options.histogramEvery) {
+  if (!board)
+    return;
   int64_t elements = 0;
   std::vector<std::string> divided;
   for (const StateSpec &spec : session.getManifest().states) {
@@ -103,7 +105,9 @@ void ParameterInspector::read(
   }
 }
 
-void ParameterInspector::startStep() {
+void ParameterInspector::startStep(int64_t number) {
+  if (!board || !inspects(number))
+    return;
   for (Parameter &parameter : parameters) {
     parameter.gradient.reset();
     read(*parameter.spec,
@@ -111,7 +115,6 @@ void ParameterInspector::startStep() {
            std::copy(values, values + count, parameter.before + first);
          });
   }
-  session.getContext().observer = this;
 }
 
 void ParameterInspector::called(int32_t function, int64_t kernel) {
@@ -136,6 +139,8 @@ void ParameterInspector::called(int32_t function, int64_t kernel) {
 }
 
 void ParameterInspector::endStep(int64_t number, double rate) {
+  if (!board || !inspects(number))
+    return;
   Summary summary;
   std::map<Ailment, std::vector<std::string>> found;
   for (Parameter &parameter : parameters) {
@@ -166,11 +171,11 @@ void ParameterInspector::endStep(int64_t number, double rate) {
       if (said.insert({*ailment, name}).second)
         found[*ailment].push_back(name);
   }
-  board.write(number, summary);
-  report(number, found);
+  board->write(number, summary);
+  say(number, found);
 }
 
-void ParameterInspector::report(
+void ParameterInspector::say(
     int64_t number, const std::map<Ailment, std::vector<std::string>> &found) {
   for (const auto &[ailment, names] : found) {
     const char *what = ailment == Ailment::NotFinite ? "values are not finite"

@@ -13,6 +13,8 @@
 #include "runtime/core/Manifest.h"
 #include "runtime/core/Memory.h"
 #include "runtime/observe/tensorboard/TensorBoard.h"
+#include "runtime/trainer/hooks/StepHook.h"
+#include "runtime/trainer/run/RunContext.h"
 
 #include <functional>
 #include <map>
@@ -22,9 +24,6 @@
 #include <vector>
 
 namespace ingot::runtime {
-
-class Console;
-class Session;
 
 /// What is wrong with a parameter.
 enum class Ailment {
@@ -52,17 +51,21 @@ struct ParameterHistograms {
   std::optional<Ailment> diagnose(bool isMatrix, double rate = 1) const;
 };
 
-class ParameterInspector : public ingot_observer {
+class ParameterInspector : public StepHook, public ingot_observer {
 public:
-  /// Parameters that are divided over ranks are left out.
-  ParameterInspector(Session &session, TensorBoard &board, Console &console);
+  /// Parameters that are divided over ranks are left out. Ranks without a
+  /// board only wait for the one that has it.
+  ParameterInspector(const RunContext &context, TensorBoard *board);
 
-  /// Keeps the weights before a step, in which this is the observer.
-  void startStep();
+  bool inspects(int64_t number) const override { return number % every == 0; }
+  /// Keeps the weights before the step.
+  void startStep(int64_t number) override;
+  ingot_observer *getObserver(int64_t number) override {
+    return board && inspects(number) ? this : nullptr;
+  }
   void called(int32_t function, int64_t kernel) override;
   /// Writes what the step did, and says once what is wrong with a parameter.
-  /// `rate` is the learning rate as a part of the run's.
-  void endStep(int64_t number, double rate);
+  void endStep(int64_t number, double rate) override;
 
 private:
   struct Parameter {
@@ -76,12 +79,14 @@ private:
             const std::function<void(const float *, int64_t first,
                                      int64_t count)> &take);
   const char *readState(const StateSpec &spec);
-  void report(int64_t number,
-              const std::map<Ailment, std::vector<std::string>> &found);
+  void say(int64_t number,
+           const std::map<Ailment, std::vector<std::string>> &found);
 
   Session &session;
-  TensorBoard &board;
+  /// Null on ranks that write nothing.
+  TensorBoard *board;
   Console &console;
+  int64_t every;
   std::vector<Parameter> parameters;
   std::map<std::string, size_t> indices;
   Block block;

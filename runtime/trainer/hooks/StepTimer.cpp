@@ -2,9 +2,9 @@
 
 #include "runtime/trainer/hooks/StepTimer.h"
 
-#include "runtime/core/commandline/OptionChecks.h"
 #include "runtime/core/files/Crc32.h"
 #include "runtime/core/text/BoundedJson.h"
+#include "runtime/observe/MetricsLog.h"
 
 #include <algorithm>
 #include <cmath>
@@ -20,13 +20,14 @@ static constexpr int64_t kFewest = 5;
 /// The losses that are compared, which all runs compute.
 static constexpr size_t kLosses = kWarmup;
 
-void StepTimer::addResults(float loss, double dataMs) {
+void StepTimer::addResults(const StepResults &results) {
+  float loss = results.metrics.loss;
   if (losses.size() < kLosses * sizeof(loss))
     losses.append(reinterpret_cast<const char *>(&loss), sizeof(loss));
-  waits.push_back(dataMs);
+  waits.push_back(results.waitedMs);
 }
 
-void StepTimer::endStep() {
+void StepTimer::endStep(int64_t, double) {
   Clock::time_point now = Clock::now();
   if (++steps > kWarmup)
     times.push_back(
@@ -63,14 +64,7 @@ StepTimes StepTimer::get() const {
   return result;
 }
 
-std::optional<double> ingot::runtime::parseMeasuring(std::string_view value) {
-  constexpr std::string_view name = "measure:";
-  if (!value.starts_with(name))
-    return std::nullopt;
-  double seconds = 0;
-  bool isNumber = parseWhole(value.substr(name.size()), seconds);
-  return isNumber && std::isfinite(seconds) && seconds > 0 ? seconds : 0;
-}
+void StepTimer::report(const Print &print) { print(formatStepTimes(get())); }
 
 std::string ingot::runtime::formatStepTimes(const StepTimes &times) {
   return nlohmann::ordered_json{{"steps", times.steps},

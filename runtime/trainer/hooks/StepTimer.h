@@ -9,11 +9,12 @@
 #ifndef INGOT_RUNTIME_TRAINER_HOOKS_STEPTIMER_H
 #define INGOT_RUNTIME_TRAINER_HOOKS_STEPTIMER_H
 
+#include "runtime/trainer/hooks/StepHook.h"
+
 #include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace ingot::runtime {
@@ -28,17 +29,19 @@ struct StepTimes {
   uint32_t losses = 0;
 };
 
-class StepTimer {
+class StepTimer : public StepHook {
 public:
   explicit StepTimer(double seconds) : seconds(seconds) {}
 
   /// More steps than are ever measured.
   static constexpr int64_t kMost = 1'000'000;
 
-  void addResults(float loss, double dataMs);
-  /// Called when a step has ended.
-  void endStep();
-  bool isDone() const;
+  void addResults(const StepResults &results) override;
+  void endStep(int64_t number, double rate) override;
+  bool isDone() const override;
+  /// Prints the times as formatStepTimes does.
+  void report(const Print &print) override;
+
   StepTimes get() const;
 
 private:
@@ -48,10 +51,6 @@ private:
   std::vector<double> times, waits;
   std::string losses;
 };
-
-/// Returns the seconds in an option's value `measure:SECONDS`, 0 if that is no
-/// number above 0, nothing for other values.
-std::optional<double> parseMeasuring(std::string_view value);
 
 /// The times as a line of JSON, and read from one; nothing if it is none.
 std::string formatStepTimes(const StepTimes &times);

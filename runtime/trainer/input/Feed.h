@@ -10,7 +10,7 @@
 
 #include "runtime/data/Sampler.h"
 #include "runtime/data/loading/BatchQueue.h"
-#include "runtime/trainer/options/TrainerOptions.h"
+#include "runtime/trainer/options/Options.h"
 
 #include <algorithm>
 #include <chrono>

@@ -6,7 +6,7 @@
 #include "runtime/core/files/TunedFile.h"
 #include "runtime/data/files/Sources.h"
 #include "runtime/observe/MetricsLog.h"
-#include "runtime/trainer/run/RunHeader.h"
+#include "runtime/trainer/options/Configuration.h"
 
 #include <filesystem>
 

@@ -9,7 +9,7 @@
 #define INGOT_RUNTIME_TRAINER_OPTIONS_PATHS_H
 
 #include "runtime/core/files/OutputPaths.h"
-#include "runtime/trainer/options/TrainerOptions.h"
+#include "runtime/trainer/options/Options.h"
 
 namespace ingot::runtime {
 

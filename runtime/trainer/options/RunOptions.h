@@ -8,7 +8,7 @@
 #ifndef INGOT_RUNTIME_TRAINER_OPTIONS_RUNOPTIONS_H
 #define INGOT_RUNTIME_TRAINER_OPTIONS_RUNOPTIONS_H
 
-#include "runtime/trainer/options/TrainerOptions.h"
+#include "runtime/trainer/options/Options.h"
 
 #include <CLI/CLI.hpp>
 

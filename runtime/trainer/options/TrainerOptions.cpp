@@ -14,7 +14,7 @@
 #include "runtime/trainer/options/Hyperparameters.h"
 #include "runtime/trainer/options/OptionErrors.h"
 #include "runtime/trainer/options/RunOptions.h"
-#include "runtime/trainer/tune/Tune.h"
+#include "runtime/trainer/options/TuneOption.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -508,6 +508,7 @@ void ingot::runtime::setInherited(
 ParsedOptions ingot::runtime::parseOptions(int argc, const char *const *argv,
                                            const Manifest &manifest) {
   Options options;
+  options.commandLine.assign(argv, argv + argc);
   OptionTable table(options, manifest);
   table.app.allow_extras();
   refuseEmptyWords(argc, argv);

@@ -6,6 +6,7 @@
 #include "runtime/core/Error.h"
 #include "runtime/trainer/options/Hyperparameters.h"
 #include "runtime/trainer/options/RunOptions.h"
+#include "runtime/trainer/options/TrainerOptions.h"
 
 #include <fmt/format.h>
 #include <initializer_list>

@@ -9,7 +9,7 @@
 #define INGOT_RUNTIME_TRAINER_RUN_RESUME_H
 
 #include "runtime/checkpoint/Checkpoint.h"
-#include "runtime/trainer/options/TrainerOptions.h"
+#include "runtime/trainer/options/Options.h"
 
 namespace ingot::runtime {
 

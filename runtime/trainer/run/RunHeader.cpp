@@ -2,11 +2,8 @@
 
 #include "runtime/trainer/run/RunHeader.h"
 
-#include "runtime/core/File.h"
-#include "runtime/core/commandline/ConfigFile.h"
 #include "runtime/core/text/Text.h"
 
-#include <ctime>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -27,29 +24,6 @@ std::string ingot::runtime::describeRun(const Manifest &manifest,
                   manifest.model, manifest.optimizer, manifest.precision,
                   manifest.batch, accumulation, manifest.producer, device, host,
                   ranks, ranks == 1 ? "rank" : "ranks", what));
-}
-
-/// How the second line begins.
-static constexpr std::string_view kStarted = "# started ";
-
-bool ingot::runtime::isConfiguration(std::string_view begin) {
-  size_t end = begin.find('\n');
-  return begin.starts_with("# ") && end != std::string_view::npos &&
-         begin.substr(end + 1).starts_with(kStarted);
-}
-
-void ingot::runtime::writeConfiguration(const std::string &path,
-                                        const std::string &header,
-                                        const Options &options) {
-  char time[64] = "";
-  std::time_t now = std::time(nullptr);
-  std::tm parts{};
-  if (gmtime_r(&now, &parts))
-    (void)std::strftime(time, sizeof(time), "%Y-%m-%dT%H:%M:%SZ", &parts);
-  AtomicFile file(path, Links::Replace);
-  file.write(fmt::format("# {}\n{}{}\n", header, kStarted, time));
-  file.write(formatConfiguration(options.configuration));
-  file.commit();
 }
 
 StepCost ingot::runtime::getStepCost(const Manifest &manifest, size_t variant,

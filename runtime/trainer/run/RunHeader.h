@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// What a run is: the model, the machine, and the options in force.
+// What a run is: the model, the machine, and what its steps cost.
 //
 //===----------------------------------------------------------------------===//
 
@@ -10,10 +10,8 @@
 
 #include "runtime/core/Manifest.h"
 #include "runtime/observe/StepStatistics.h"
-#include "runtime/trainer/options/TrainerOptions.h"
 
 #include <string>
-#include <string_view>
 
 namespace ingot::runtime {
 
@@ -24,14 +22,6 @@ std::string describeRun(const Manifest &manifest, const std::string &device,
 
 /// Returns what a step costs by the compiler's plan.
 StepCost getStepCost(const Manifest &manifest, size_t variant, int64_t ranks);
-
-/// Writes the options in force as TOML that --config reads, below the line of
-/// describeRun and the time as comments. Throws failure.
-void writeConfiguration(const std::string &path, const std::string &header,
-                        const Options &options);
-
-/// Whether a file that begins so was written by writeConfiguration.
-bool isConfiguration(std::string_view begin);
 
 } // namespace ingot::runtime
 

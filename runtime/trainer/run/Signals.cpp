@@ -35,7 +35,7 @@ void ingot::runtime::ignoreFileSignals() {
   std::signal(SIGXFSZ, SIG_IGN);
 }
 
-void ingot::runtime::watchSignals() {
+void Signals::watch() {
   for (auto [number, name] : kWatched) {
     struct sigaction action{};
     if (sigaction(number, nullptr, &action) == 0 &&
@@ -48,15 +48,15 @@ void ingot::runtime::watchSignals() {
   }
 }
 
-int ingot::runtime::getReceivedSignal() { return received; }
+int Signals::getSignal() const { return received; }
 
-const char *ingot::runtime::getReceivedSignalName() {
+const char *Signals::getName() const {
   for (auto [number, name] : kWatched)
     if (received == number)
       return name;
   return nullptr;
 }
 
-const char *ingot::runtime::getTerminationName() {
+const char *Signals::getTermination() const {
   return wasTerminated ? "SIGTERM" : wasInterrupted ? "SIGINT" : nullptr;
 }

@@ -9,26 +9,28 @@
 #ifndef INGOT_RUNTIME_TRAINER_RUN_SIGNALS_H
 #define INGOT_RUNTIME_TRAINER_RUN_SIGNALS_H
 
+#include "runtime/trainer/run/StopRequest.h"
+
 namespace ingot::runtime {
 
 /// Turns signals about files and pipes into errors of the calls that they come
 /// from: a reader of the output that has gone away ends no run.
 void ignoreFileSignals();
 
-/// Starts to handle signals: the first one is recorded. SIGINT or SIGTERM that
-/// come a second time end the process; schedulers and terminals repeat others.
-/// Those that are ignored, as under nohup, stay ignored.
-void watchSignals();
+/// A run of a process that handles signals: the first one that was received
+/// asks the run to stop. SIGINT and SIGTERM, which launchers send before they
+/// kill a process, limit how long it waits.
+class Signals : public StopRequest {
+public:
+  /// Starts to handle signals. SIGINT or SIGTERM that come a second time end
+  /// the process; schedulers and terminals repeat others. Those that are
+  /// ignored, as under nohup, stay ignored.
+  void watch();
 
-/// Returns the number of the received signal, or 0.
-int getReceivedSignal();
-
-/// Returns the name of the received signal, or null.
-const char *getReceivedSignalName();
-
-/// Returns the name of the received signal if it is one that a launcher sends
-/// before it kills a process, or null.
-const char *getTerminationName();
+  int getSignal() const override;
+  const char *getName() const override;
+  const char *getTermination() const override;
+};
 
 } // namespace ingot::runtime
 

@@ -34,68 +34,6 @@ static std::string join(const Settings &settings) {
 }
 
 //===----------------------------------------------------------------------===//
-// The option
-//===----------------------------------------------------------------------===//
-
-/// Leaves of a run the steps alone, which are timed.
-static void limitToSteps(Options &options) {
-  if (options.data.empty())
-    throw usageError("--tune", "needs --data",
-                     "give the data of the run to tune");
-  options.writeNothing(/*hasShards=*/false);
-  options.evalData.clear();
-  options.evalEvery.reset();
-  options.saveEvery.reset();
-  options.earlyStop.reset();
-  options.best.clear();
-  options.histogramEvery.reset();
-  options.watch.clear();
-  options.checkMemory = false;
-  options.nan = NanPolicy::Stop;
-  for (const char *option : {"--eval-data", "--eval-every", "--best", "--tune"})
-    options.given.erase(option);
-}
-
-/// On a GPU algorithms of libraries are measured in the first step, unless the
-/// user says otherwise. A profile shows what is kept from other runs.
-static void tuneByDefault(Options &options) {
-  // Algorithms of many convolutions take longer; later runs go on with them.
-  constexpr int64_t seconds = 10;
-  bool observes = !options.diagnose.empty() || !options.profile.empty();
-  if (!options.isGiven("--tune-seconds"))
-    options.tuneSeconds = seconds;
-  if (options.isGiven("--tune"))
-    return;
-  options.tune = "cache";
-  if (observes)
-    options.tuneSeconds = 0;
-}
-
-void ingot::runtime::readTune(Options &options, const Manifest &manifest) {
-  if (manifest.targetKind != "cpu")
-    tuneByDefault(options);
-  if (options.tune == "off") {
-    options.tune.clear();
-    options.given.erase("--tune");
-  }
-  if (options.isGiven("--tune") &&
-      !(options.diagnose.empty() && options.profile.empty()))
-    throw usageError("--tune",
-                     options.diagnose.empty()
-                         ? "cannot be combined with --profile"
-                         : "cannot be combined with --diagnose",
-                     "tune in a run of its own: the choices are kept");
-  options.measureSeconds = parseMeasuring(options.tune);
-  if (!options.measureSeconds)
-    return;
-  if (*options.measureSeconds == 0)
-    throw usageError("--tune", "'" + options.tune + "' has no time to measure",
-                     "as in --tune=measure:2.5");
-  options.tune.clear();
-  limitToSteps(options);
-}
-
-//===----------------------------------------------------------------------===//
 // The search
 //===----------------------------------------------------------------------===//
 
@@ -285,13 +223,6 @@ static std::vector<std::string> listVariables(const Settings &settings) {
   return variables;
 }
 
-std::string ingot::runtime::getKeyWord(std::string model) {
-  std::replace_if(
-      model.begin(), model.end(),
-      [](unsigned char c) { return c <= ' ' || c == 0x7f; }, '_');
-  return model;
-}
-
 /// What a choice depends on besides the machine: the compiled model, how its
 /// data is made, and what the user has chosen already.
 static std::string makeKey(const Options &options, const Manifest &manifest,
@@ -306,8 +237,9 @@ static std::string makeKey(const Options &options, const Manifest &manifest,
        {"OMP_NUM_THREADS", "OMP_PROC_BIND", "OMP_PLACES", "GOMP_CPU_AFFINITY"})
     if (const char *value = std::getenv(name))
       data += std::string(name) + "=" + value + "\n";
-  return fmt::format("host {} {:08x} {:08x}", getKeyWord(manifest.model),
-                     computeCrc32(text), computeCrc32(data));
+  return fmt::format("host {} {:08x} {:08x}",
+                     TunedFile::makeWord(manifest.model), computeCrc32(text),
+                     computeCrc32(data));
 }
 
 static std::string describe(const Tuned &tuned, bool isKept) {

@@ -11,7 +11,7 @@
 #define INGOT_RUNTIME_TRAINER_TUNE_TUNE_H
 
 #include "runtime/trainer/hooks/StepTimer.h"
-#include "runtime/trainer/options/TrainerOptions.h"
+#include "runtime/trainer/options/Options.h"
 
 #include <chrono>
 #include <functional>
@@ -22,11 +22,6 @@
 namespace ingot::runtime {
 
 class Console;
-
-/// Tells the settings off and measure:SECONDS of --tune apart from the name of
-/// a file; a run that is measured is limited to its steps. On a GPU, --tune is
-/// on by default. Throws usageError.
-void readTune(Options &options, const Manifest &manifest);
 
 /// Variables of the environment like OMP_NUM_THREADS=2, and options like
 /// --workers=2.
@@ -84,9 +79,6 @@ private:
 /// is none.
 std::string formatTuned(const Tuned &tuned);
 std::optional<Tuned> parseTuned(std::string_view text);
-
-/// Returns the name of a model as a word for the key of a choice.
-std::string getKeyWord(std::string model);
 
 /// Runs the program again with what is kept or found for it, in place of this
 /// process; returns if there is nothing to change. `manifest` is the text of

@@ -58,9 +58,10 @@ def killed_while_saving(ingot):
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
             env={**os.environ, **QUIET},
         )  # fmt: skip
-        # Its log appears right before the first step.
-        end = time.monotonic() + 60
-        while not log.exists() and process.poll() is None and time.monotonic() < end:
+        # Its log appears right before the first step. A busy machine may take long for the steps that some kills are
+        # to come after.
+        steps, end = rng.choice((0, 1, 2, 5)), time.monotonic() + 60
+        while count_lines(log) < steps and process.poll() is None and time.monotonic() < end:
             time.sleep(0.005)
         time.sleep(rng.uniform(0, 0.5))
         process.send_signal(signal.SIGKILL)
@@ -78,6 +79,11 @@ def killed_while_saving(ingot):
     for row in rows:
         step, loss = row["step"], row["loss"]
         check(seen.get(step, loss) == loss, f"step {step} has another loss than without kills")
+
+
+def count_lines(log):
+    """The lines of a log that is being written; -1 before it is there."""
+    return log.read_bytes().count(b"\n") if log.exists() else -1
 
 
 def check_resumes(ingot, trainer, g, folder, start, seen):

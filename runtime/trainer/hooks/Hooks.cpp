@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "runtime/trainer/hooks/Hooks.h"
+
+#include "runtime/comm/Communicator.h"
+#include "runtime/core/Error.h"
+#include "runtime/trainer/hooks/AverageHook.h"
+#include "runtime/trainer/hooks/BucketTuner.h"
+#include "runtime/trainer/hooks/Diagnoser.h"
+#include "runtime/trainer/hooks/MemoryHook.h"
+#include "runtime/trainer/hooks/ParameterInspector.h"
+#include "runtime/trainer/hooks/ProfileHook.h"
+#include "runtime/trainer/hooks/StepTimer.h"
+#include "runtime/trainer/hooks/WatchHook.h"
+#include "runtime/trainer/run/RunPlan.h"
+#include "runtime/trainer/save/Checkpointing.h"
+
+using namespace ingot::runtime;
+
+std::optional<int64_t>
+ingot::runtime::countMeasuredSteps(const Options &options) {
+  if (!options.diagnose.empty())
+    return Diagnoser::kMost + Diagnoser::kAhead;
+  if (options.measureSeconds)
+    return StepTimer::kMost;
+  return std::nullopt;
+}
+
+StepHooks ingot::runtime::makeHooks(const RunContext &context,
+                                    const HookSeams &seams) {
+  const Options &options = context.options;
+  StepHooks hooks;
+  auto add = [&]<typename Hook>(std::unique_ptr<Hook> hook) {
+    hooks.push_back(std::move(hook));
+  };
+  if (!options.watch.empty())
+    add(std::make_unique<WatchHook>(context));
+  if (options.checkMemory)
+    add(std::make_unique<MemoryHook>(context));
+  // All ranks stop for a step that rank 0 inspects.
+  if (options.histogramEvery)
+    add(std::make_unique<ParameterInspector>(context, seams.board));
+  if (!options.diagnose.empty())
+    add(std::make_unique<Diagnoser>(context, seams));
+  else if (!options.profile.empty())
+    add(std::make_unique<ProfileHook>(context, seams.plan));
+  if (options.measureSeconds)
+    add(std::make_unique<StepTimer>(*options.measureSeconds));
+  if (!options.tune.empty() && context.ranks.getSize() > 1 &&
+      context.getManifest().targetKind == "cpu")
+    add(std::make_unique<BucketTuner>(context));
+  if (seams.checkpointing.getAverage())
+    add(std::make_unique<AverageHook>(seams.checkpointing));
+  return hooks;
+}

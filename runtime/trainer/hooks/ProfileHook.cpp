@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "runtime/trainer/hooks/ProfileHook.h"
+
+#include "runtime/comm/Communicator.h"
+#include "runtime/trainer/run/Outcome.h"
+#include "runtime/trainer/run/RunPlan.h"
+
+using namespace ingot::runtime;
+
+static ProfileSchedule makeSchedule(const RunContext &context,
+                                    const RunPlan &plan) {
+  ProfileSchedule schedule = context.options.profileSchedule;
+  // A GPU's first step waits for libraries to be loaded and plans to be made.
+  if (context.options.profileSteps.empty() &&
+      context.getManifest().targetKind == "cuda" &&
+      plan.getTotal() - plan.getStep() > 1)
+    schedule.warmup = 1;
+  return schedule;
+}
+
+ProfileHook::ProfileHook(const RunContext &context, const RunPlan &plan)
+    : context(context),
+      profiler(context.session.getContext(), makeSchedule(context, plan)) {
+  context.session.prepareProfile();
+}
+
+void ProfileHook::report(const Print &print) {
+  context.outcome.attempt([&] {
+    const Device &device = context.session.getDevice();
+    const Manifest &manifest = context.getManifest();
+    Profile profile = profiler.take();
+    std::string times = device.describeTimes();
+    writeTrace(context.options.profile, manifest, {device.describe(), times},
+               profile, context.ranks.getEvents());
+    print(device.describe() + "\n" + times + (times.empty() ? "" : "\n") +
+          makeProfileTable(manifest, profile));
+  });
+}

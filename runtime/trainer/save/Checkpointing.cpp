@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "runtime/trainer/save/Checkpointing.h"
+
+#include "runtime/checkpoint/Checkpoint.h"
+#include "runtime/comm/Communicator.h"
+#include "runtime/core/Console.h"
+#include "runtime/core/Error.h"
+#include "runtime/trainer/run/Outcome.h"
+#include "runtime/trainer/run/Resume.h"
+#include "runtime/trainer/state/State.h"
+
+#include <filesystem>
+#include <fmt/format.h>
+#include <utility>
+
+using namespace ingot::runtime;
+
+void Checkpointing::share() {
+  Communicator &ranks = context.ranks;
+  Options &options = context.options;
+  // All ranks take part in checkpoints that rank 0 saves: they have parts of
+  // their own, or look at their weights before.
+  std::string &folder = options.checkpoints;
+  if (ranks.getRank() == 0 && options.save.empty())
+    folder.clear();
+  auto length = static_cast<int64_t>(folder.size());
+  ranks.broadcast(&length, sizeof(length), 0, "the folder of checkpoints");
+  folder.resize(static_cast<size_t>(length));
+  if (length != 0)
+    ranks.broadcast(folder.data(), length, 0, "the folder of checkpoints");
+  int64_t leaves = !folder.empty() || !options.exportPath.empty() ||
+                   !options.predict.empty();
+  ranks.broadcast(&leaves, sizeof(leaves), 0, "whether weights leave the run");
+  weightsLeave = leaves != 0;
+}
+
+Checkpointing::Checkpointing(const RunContext &context, Describe describe)
+    : context(context), describe(std::move(describe)) {
+  share();
+  Options &options = context.options;
+  bool writes = context.ranks.getRank() == 0;
+  if (!isUsed() || (!writes && !context.getManifest().hasShards()))
+    return;
+  if (writes && !options.diagnose.empty()) {
+    std::filesystem::path beside =
+        std::filesystem::path(options.save).lexically_normal();
+    if (!beside.has_filename())
+      beside = beside.parent_path();
+    scratch.emplace(beside.string() + ".diagnose");
+    options.save = scratch->getPath();
+  }
+  saver.emplace(context.session, context.ranks, context.outcome,
+                context.console, options.save, options.keep);
+  std::string before = writes ? findNewest(options.save) : "";
+  if (before.empty())
+    return;
+  bool isResumed = isInFolder(options.resume, options.save);
+  if (isResumed && options.overwrite)
+    throw usageError("--overwrite", "would remove what --resume continues from",
+                     "leave it out, or save into another folder");
+  if (!isResumed && !options.overwrite)
+    throw usageError("--save",
+                     "'" + options.save +
+                         "' holds checkpoints of another run, up to " + before +
+                         ", and this one does not resume it",
+                     "go on with --resume " + options.save +
+                         ", save into another folder, or give --overwrite to "
+                         "remove them");
+}
+
+bool Checkpointing::isUsed() const {
+  return !context.options.checkpoints.empty();
+}
+
+CheckpointInfo Checkpointing::read(const std::string &path,
+                                   std::optional<int64_t> before) {
+  Session &session = context.session;
+  const std::optional<double> &decay = context.options.ema;
+  return loadNewestCheckpoint(
+      path,
+      [&](const CheckpointState &saved, const std::string &file) {
+        restoreState(session, saved, file);
+        if (!average &&
+            (decay || WeightAverage::isIn(saved, session.getManifest())))
+          average.emplace(session, decay.value_or(0));
+        if (average)
+          average->restore(saved, file);
+      },
+      [&](const Error &problem) { context.outcome.warn(problem); }, before);
+}
+
+RunStart Checkpointing::start() {
+  Options &options = context.options;
+  RunStart start;
+  start.seed = options.seed.value_or(0);
+  start.shuffle = !options.noShuffle;
+  if (!options.resume.empty()) {
+    restore(start);
+    return start;
+  }
+  if (options.ema)
+    average.emplace(context.session, *options.ema);
+  initializeState(context.session, static_cast<uint64_t>(start.seed),
+                  options.init, context.console);
+  return start;
+}
+
+void Checkpointing::restore(RunStart &start) {
+  Options &options = context.options;
+  CheckpointInfo info = read(options.resume);
+  bool otherOrder = options.seed.value_or(info.seed) != info.seed ||
+                    (options.noShuffle && info.shuffle);
+  if (otherOrder)
+    throw usageError(
+        "--resume",
+        fmt::format("the checkpoint's run {} with --seed {}",
+                    info.shuffle ? "shuffled" : "did not shuffle", info.seed),
+        "leave out --seed and --no-shuffle: the checkpoint has them");
+  start = {info.step, info.seed, info.shuffle, info.samples, info.settings};
+  if (!start.settings)
+    return;
+  inheritSettings(options, context.getManifest(), *start.settings,
+                  context.console);
+  if (saver)
+    saver->setKeep(options.keep);
+  if (average)
+    average->setDecay(*options.ema);
+}
+
+void Checkpointing::updateAverage() {
+  if (saver)
+    saver->finishCopy();
+  average->update();
+}
+
+void Checkpointing::exchangeAverage() {
+  if (!average)
+    return;
+  if (saver)
+    saver->finishCopy();
+  average->exchange();
+}
+
+void Checkpointing::open(bool savesOften) {
+  if (!saver)
+    return;
+  if (context.options.overwrite && context.ranks.getRank() == 0)
+    removeCheckpoints(context.options.save);
+  if (savesOften)
+    saver->prepare(getAverage());
+}
+
+void Checkpointing::save(bool isBest) {
+  if (!saver)
+    return;
+  DeviceRange range(*context.session.getContext().device, "checkpoint");
+  saver->save(describe(), getAverage(), isBest);
+}
+
+void Checkpointing::saveLast(bool isBest) {
+  if (saver)
+    saver->saveLast(describe(), getAverage(), isBest);
+}
+
+void Checkpointing::wait() {
+  if (saver)
+    saver->wait();
+}
+
+CheckpointInfo Checkpointing::goBack(const Error &problem) {
+  // If a smaller rate does not help, the weights of the checkpoint may be
+  // beyond help: an earlier one may not.
+  constexpr int64_t most = 3;
+  wait();
+  context.ranks.agree(0, "going back to the last checkpoint",
+                      Communicator::Lateness::Writing);
+  context.outcome.warn(problem);
+  CheckpointInfo info;
+  try {
+    std::optional<int64_t> before;
+    if (returns == most)
+      before = lastTarget;
+    info = read(context.options.checkpoints, before);
+  } catch (const Error &) {
+    // There is none to go back to any more.
+    throw problem;
+  }
+  returns = info.step == lastTarget ? returns + 1 : 1;
+  lastTarget = info.step;
+  return info;
+}
+
+void Checkpointing::discard() {
+  if (!saver)
+    return;
+  saver->wait();
+  saver.reset();
+  context.ranks.agree(0, "the end of a diagnosis",
+                      Communicator::Lateness::Writing);
+  scratch.reset();
+}
