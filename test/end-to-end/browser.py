@@ -110,7 +110,14 @@ class Browser:
             self.call("Input.dispatchKeyEvent", type="keyUp", **event)
 
     def resize(self, width, height):
+        """Gives the window that size, and waits until the page has drawn itself again."""
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+        self.wait(f"innerWidth === {width}")
+        # Observers of sizes are told in the next frame, and what they draw is laid out in the one after it.
+        self.evaluate(
+            "window.framesLeft = 3; (function count() { if (--window.framesLeft) requestAnimationFrame(count) })()"
+        )
+        self.wait("window.framesLeft === 0")
 
     def set_media(self, dark, kind=""):
         features = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]

@@ -274,7 +274,6 @@ def roofs(ingot):
         browser.evaluate(DRAW_ROOFLINES)
         for width in (1280, 390):
             browser.resize(width, 800)
-            browser.wait(f"innerWidth === {width}")
             for at, labels in enumerate(browser.evaluate("drawRandomly(60)")):
                 for i, a in enumerate(labels):
                     for b in labels[:i]:
@@ -309,14 +308,12 @@ def in_browser(ingot):
         ):  # fmt: skip
             browser.resize(width, height)
             browser.set_media(dark)
-            browser.wait(f"innerWidth === {width}")
             over = browser.evaluate("document.documentElement.scrollWidth - innerWidth")
             check(over <= 0, f"{name}: {over} pixels wider than the window")
             check_layout(browser, name)
             keep(browser, ingot, name)
         browser.resize(1280, 900)
         browser.set_media(False)
-        browser.wait("innerWidth === 1280")
 
         # Keys only: from the top through everything that can be reached.
         browser.evaluate("scrollTo(0, 0), document.activeElement.blur()")

@@ -158,7 +158,7 @@ TEST_F(ProfileTest, TraceHasTracksFlowsAndCounters) {
   EXPECT_EQ(tracks, (std::map<std::string, int>{{"kernels", 0},
                                                 {"steps", 1},
                                                 {"waits for data", 2},
-                                                {"collectives", 3}}));
+                                                {"collectives", 5}}));
   EXPECT_EQ(names["all-reduce of bucket 0"], 1) << "of a step not profiled";
   EXPECT_EQ(names["step 1"], 1);
   // The batch, and the collective from its start to its wait.
