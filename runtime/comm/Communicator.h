@@ -98,10 +98,11 @@ public:
   void checkEqual(const std::vector<NamedValue> &values,
                   const std::string &hint);
 
-  /// Returns the largest of the ranks' values. Throws failure if one of them
-  /// has come for something else, or has not come within the limit; after
-  /// writing files, which may take as long as it wants, within `kPatience`.
+  /// How long ranks wait for each other to agree: the limit, or `kPatience`
+  /// where one of them may be writing files.
   enum class Lateness { Limited, Writing };
+  /// Returns the largest of the ranks' values. Throws failure if one of them
+  /// agrees on something else, or has not come in that time.
   int64_t agree(int64_t value, const std::string &what,
                 Lateness lateness = Lateness::Limited);
   static constexpr std::chrono::seconds kPatience = std::chrono::hours(24);
@@ -135,10 +136,10 @@ public:
     interruption = {std::move(query), std::move(warn), patience};
   }
 
-  /// Called again and again in a wait for what other ranks do and no operation
-  /// of this class is, from when it began to be interrupted on: warns as waits
-  /// for operations do. Returns what is wrong once it has gone on for too long;
-  /// otherwise "".
+  /// Bounds a wait for other ranks that the caller does itself, such as one for
+  /// a device: the caller polls this function, and keeps in `since` when the
+  /// signal came. Warns once as waits for operations do. Returns the problem
+  /// once the patience after a signal is used up, before that an empty string.
   std::string
   heedInterruption(std::optional<std::chrono::steady_clock::time_point> &since,
                    const std::string &what);

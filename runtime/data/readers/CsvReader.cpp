@@ -10,6 +10,7 @@
 
 #include "runtime/core/Error.h"
 #include "runtime/core/text/Text.h"
+#include "runtime/data/readers/TableReader.h"
 
 #include <algorithm>
 #include <charconv>
@@ -41,10 +42,10 @@ bool ingot::runtime::isTable(const std::string &path) {
 
 namespace {
 
-class CsvReader : public Reader {
+class CsvReader : public TableReader {
 public:
   explicit CsvReader(MappedFile given)
-      : Reader(given.getPath()), file(std::move(given)) {
+      : TableReader(given.getPath()), file(std::move(given)) {
     std::string_view bytes = file.getBytes();
     constexpr std::string_view mark = "\xef\xbb\xbf";
     size_t at = bytes.starts_with(mark) ? mark.size() : 0;
@@ -72,7 +73,7 @@ public:
     std::string_view line = takeLine(file.getBytes(), at);
     Value value;
     storage.clear();
-    if (field == columns) {
+    if (isRow(field)) {
       readRow(line, where, storage);
       value.dtype = DType::F64;
       value.shape = {static_cast<int64_t>(features.size())};
@@ -87,20 +88,6 @@ public:
     checkCount(number, where);
     value.bytes = storage;
     return value;
-  }
-
-  /// `*` is no field of its own: programs that list fields pass it over.
-  std::optional<size_t> findField(std::string_view name) const override {
-    auto own = Reader::findField(name);
-    return own || name != "*" ? own : std::optional(names.size());
-  }
-  std::string describe(size_t field, int64_t sample) const override {
-    if (field < names.size())
-      return Reader::describe(field, sample);
-    return path + ": sample " + std::to_string(firstNumber + sample);
-  }
-  std::string describeField(size_t field) const override {
-    return field < names.size() ? Reader::describeField(field) : path;
   }
 
 private:
@@ -172,8 +159,7 @@ private:
     if (areNumbers)
       throw damaged(where,
                     "there are numbers in place of the names of columns");
-    columns = names.size();
-    for (size_t i = 0; i < columns; ++i)
+    for (size_t i = 0; i < names.size(); ++i)
       if (!isLabelColumn(names[i]))
         features.push_back(i);
   }
@@ -193,9 +179,9 @@ private:
   }
 
   void checkCount(size_t count, const std::string &where) const {
-    if (count != columns)
+    if (count != names.size())
       throw damaged(where, std::to_string(count) + " cells, and there are " +
-                               std::to_string(columns) + " columns");
+                               std::to_string(names.size()) + " columns");
   }
 
   /// An integer, another number, or text.
@@ -235,9 +221,6 @@ private:
 
   MappedFile file;
   char separator = ',';
-  size_t columns = 0;
-  /// The columns that are no labels.
-  std::vector<size_t> features;
   std::vector<uint64_t> starts;
 };
 

@@ -73,7 +73,8 @@ private:
   /// Schedules count updates of the model, so that a step that may still be
   /// skipped is finished where that makes a difference.
   double findRateFactor();
-  /// Calls startStep or endStep of the hooks.
+  /// Calls all hooks before or after a step. If one of them inspects the step,
+  /// no earlier one is in flight meanwhile, and the clock stands still.
   void visit(int64_t number, const std::function<void(StepHook &)> &call);
   ingot_observer *findObserver(int64_t number) const;
   StepMetrics read(const Started &step) const;

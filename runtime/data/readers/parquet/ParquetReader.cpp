@@ -9,6 +9,7 @@
 #include "runtime/data/readers/Readers.h"
 
 #include "runtime/core/Error.h"
+#include "runtime/data/readers/TableReader.h"
 #include "runtime/data/readers/parquet/Column.h"
 
 #include <mutex>
@@ -22,10 +23,10 @@ bool ingot::runtime::isParquet(std::string_view bytes) {
 
 namespace {
 
-class ParquetReader : public Reader {
+class ParquetReader : public TableReader {
 public:
   explicit ParquetReader(MappedFile given)
-      : Reader(given.getPath()), file(std::move(given)),
+      : TableReader(given.getPath()), file(std::move(given)),
         metadata(readMetadata(file.getBytes(), path)),
         budget(file.getBytes().size()), decoded(metadata.fields.size()) {
     for (size_t i = 0; i < metadata.fields.size(); ++i) {
@@ -42,7 +43,7 @@ public:
   std::string_view getKind() const override { return "Parquet"; }
   int64_t getSamples() const override { return metadata.rows; }
   const Array *load(size_t field) override {
-    if (field == metadata.fields.size())
+    if (isRow(field))
       return nullptr;
     const Field &given = metadata.fields[field];
     // What cannot be read is named with a sample, and may not be wanted.
@@ -53,7 +54,7 @@ public:
   }
   Value read(size_t field, int64_t sample,
              std::string &storage) const override {
-    if (field == metadata.fields.size())
+    if (isRow(field))
       return readRow(sample, storage);
     const Field &given = metadata.fields[field];
     if (!given.leaf || metadata.leaves[*given.leaf].isOther)
@@ -62,20 +63,6 @@ public:
                      "keep numbers, lists of numbers, text, or pictures as "
                      "bytes");
     return decode(field).read(sample, describe(field, sample));
-  }
-
-  /// `*` is no field of its own: programs that list fields pass it over.
-  std::optional<size_t> findField(std::string_view name) const override {
-    auto own = Reader::findField(name);
-    return own || name != "*" ? own : std::optional(names.size());
-  }
-  std::string describe(size_t field, int64_t sample) const override {
-    if (field < names.size())
-      return Reader::describe(field, sample);
-    return path + ": sample " + std::to_string(firstNumber + sample);
-  }
-  std::string describeField(size_t field) const override {
-    return field < names.size() ? Reader::describeField(field) : path;
   }
 
 private:
@@ -124,8 +111,6 @@ private:
 
   MappedFile file;
   Metadata metadata;
-  /// The columns that are no labels.
-  std::vector<size_t> features;
   mutable Budget budget;
   mutable std::vector<Decoded> decoded;
 };
