@@ -5,6 +5,7 @@
 #include "runtime/core/Error.h"
 #include "runtime/core/machine/Threads.h"
 
+#include <algorithm>
 #include <condition_variable>
 #include <cstdlib>
 #include <cstring>
@@ -130,6 +131,7 @@ ingot::runtime::connectRanks(std::chrono::seconds limit,
       dlsym(library, "ingot_connect_mpi"));
   if (!connect)
     throw failure("MPI", dlerror(), hint);
+  limit = std::max(limit, std::chrono::seconds(20));
   Alarm alarm(limit, [&] {
     giveUp(failure(
         describeOwnRank(),

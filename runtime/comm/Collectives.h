@@ -87,8 +87,9 @@ int64_t countLaunchedRanks();
 
 /// Connects the ranks of this run over MPI, which is loaded then, or returns
 /// the transport of a single rank. Throws failure where MPI is missing. MPI
-/// waits for all ranks, and nothing can end that wait: after `limit` a thread
-/// calls `giveUp`, which has to end the process.
+/// waits for all ranks, and nothing can end that wait: after `limit`, but not
+/// before 20 seconds, a thread calls `giveUp`, which has to end the process.
+/// Processes start slowly on a busy machine, however fast its steps are.
 std::unique_ptr<Collectives>
 connectRanks(std::chrono::seconds limit,
              const std::function<void(const Error &)> &giveUp);
