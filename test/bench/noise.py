@@ -61,7 +61,7 @@ def run(options):
         # Of PyTorch's modes the one that is faster beside the process.
         peer = min(sides.values(), key=lambda side: side[1])
         own_factor, peer_factor = own[1] / own[0], peer[1] / peer[0]
-        verdict = "holds" if own_factor <= peer_factor else "MISSES"
+        verdict = "holds" if own_factor <= peer_factor else "does not hold"
         results[name] = {"ingot": own, "peer": peer}
         print(
             f"| {name} | {own[0]:.4g} | {own[1]:.4g} | {own_factor:.2f} "

@@ -83,6 +83,24 @@ class SumTests(unittest.TestCase):
         self.assertEqual(text.splitlines()[-1], "13 passed, 4 failed")
 
 
+class Figures(unittest.TestCase):
+    def test_writes_values_behind_marks(self):
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            (root / "docs/performance").mkdir(parents=True)
+            (root / "docs/performance/figures.toml").write_text(
+                "[gpu]\nmachine = 'M'\ndate = 2026-11-27\ncommand = 'C'\npage = 'docs/gpu.md'\n"
+                "[gpu.figures]\nstep = { value = '16.9', unit = 'ms', what = 'a step' }\n"
+            )
+            (root / "docs/gpu.md").write_text("| <!-- figure gpu.step -->**16.8** |\n")
+            (root / "README.md").write_text("<!-- figure gpu.step -->1,016 ms\n")
+            status, text = run("figures.py", "--root", root)
+            self.assertEqual((status, text.count("error: ")), (1, 2))
+            self.assertEqual(run("figures.py", "--root", root, "--write"), (0, ""))
+            self.assertEqual((root / "docs/gpu.md").read_text(), "| <!-- figure gpu.step -->**16.9** |\n")
+            self.assertEqual((root / "README.md").read_text(), "<!-- figure gpu.step -->16.9 ms\n")
+
+
 class RunDocs(unittest.TestCase):
     def run_document(self, text):
         with tempfile.TemporaryDirectory(dir=ROOT / "build") as folder:

@@ -15,12 +15,14 @@ import re
 import subprocess
 import sys
 
+import figures
 import prose
 
 # Beyond these a reader should ask whether there is more than one responsibility; it is no violation.
 MANY_LINES = 800
 MANY_FILES = 20
 MAX_COLUMNS = 120
+MAX_DESIGN_LINES = 80
 
 LICENSE = "SPDX-License-Identifier: Apache-2.0"
 
@@ -53,6 +55,7 @@ GLOSSARY = "docs/glossary.md"
 
 HINTS = {
     "file-size": f"above {MANY_LINES} lines, look for a second responsibility to take out",
+    "design-size": "a page of docs/design holds one decision: split it, or move figures to docs/performance",
     "folder-size": f"above {MANY_FILES} sources, or tests, look for a part to give a folder",
     "top-level": "move it into a folder of the tree; a new convention is listed in tools/scripts/lint_layout.py",
     "name-chain": "pass FooBar, option --ingot-foo-bar, FooBar.cpp under passes,"
@@ -62,6 +65,7 @@ HINTS = {
     "glossary": f"use the standard term; {GLOSSARY} lists them",
     "stale-reference": "name a path that exists, from the root of the tree; placeholders are in capitals",
     "unformatted": f"clang-format sees {' '.join(sorted(FORMATTED))}: use one of these endings",
+    "figure": f"correct {figures.FILE}, then run `python tools/scripts/figures.py --write`",
     "license": f"begin the file with a comment, `{LICENSE}`",
 }
 
@@ -111,6 +115,13 @@ def check_file_sizes(tree):
             lines = tree.text(name).count("\n")
             if lines > MANY_LINES:
                 tree.error("file-size", name, MANY_LINES + 1, f"{lines} lines")
+
+
+def check_design_sizes(tree):
+    for name in tree.files:
+        lines = tree.text(name).count("\n") if name.startswith("docs/design/") and name.endswith(".md") else 0
+        if lines > MAX_DESIGN_LINES:
+            tree.error("design-size", name, MAX_DESIGN_LINES + 1, f"{lines} lines")
 
 
 def check_folder_sizes(tree):
@@ -179,7 +190,7 @@ def check_line_widths(tree):
         for number, line, is_code in prose.fenced(tree.text(name).splitlines()):
             if is_code or line.lstrip().startswith("|"):
                 continue
-            width = len(re.sub(r"https?://[^\s)>]+", "", line))
+            width = len(re.sub(r"https?://[^\s)>]+", "", figures.ANY_MARK.sub("", line)))
             if width > MAX_COLUMNS:
                 tree.error("line-width", name, number, f"{width} columns")
 
@@ -297,6 +308,12 @@ def check_references(tree):
                     tree.error("stale-reference", name, line, f"{match.group()} does not exist")
 
 
+def check_figures(tree):
+    pages = {name: tree.text(name) for name in tree.files if name.endswith(".md") or name == figures.FILE}
+    for name, line, what in figures.check(pages):
+        tree.error("figure", name, line, what)
+
+
 def check_endings(tree):
     for name in tree.files:
         suffix = pathlib.PurePosixPath(name).suffix
@@ -317,6 +334,7 @@ def check_licenses(tree):
 
 CHECKS = [
     check_file_sizes,
+    check_design_sizes,
     check_folder_sizes,
     check_top_level,
     check_name_chain,
@@ -324,6 +342,7 @@ CHECKS = [
     check_line_widths,
     check_glossary,
     check_references,
+    check_figures,
     check_endings,
     check_licenses,
 ]

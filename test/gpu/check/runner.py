@@ -42,11 +42,11 @@ def add_library_folders(python):
 
 
 def judge(problems, what, value, least=None, most=None):
-    """Adds a problem if a figure misses its bar, or is not known."""
+    """Adds a problem if a figure does not reach its goal, or is not known."""
     if value is not None and (least is None or value >= least) and (most is None or value <= most):
         return
-    bar = f"at least {least}" if least is not None else f"at most {most}"
-    problems.append(f"{what} is {'not known' if value is None else f'{value:.3g}'}, asked {bar}")
+    goal = f"at least {least}" if least is not None else f"at most {most}"
+    problems.append(f"{what} is {'not known' if value is None else f'{value:.3g}'}, the goal is {goal}")
 
 
 class Check:

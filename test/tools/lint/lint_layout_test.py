@@ -106,6 +106,10 @@ class Layout(unittest.TestCase):
         self.warns("test/passes/a.mlir:801: 802 lines", {"test/passes/a.mlir": "\n" * 802})
         self.clean({"docs/long.md": "\n" * 900})
 
+    def test_long_design_pages(self):
+        self.clean({"docs/design/a/b.md": "\n" * 80, "docs/guide.md": "\n" * 81})
+        self.finds("docs/design/a/b.md:81: 81 lines", {"docs/design/a/b.md": "\n" * 81})
+
     def test_full_folders(self):
         sources = {f"runtime/core/S{n}.{end}": f"// {LICENSE}" for n in range(10) for end in ("h", "cpp")}
         self.clean(sources)
@@ -203,6 +207,46 @@ class Layout(unittest.TestCase):
             "passes/b.cpp": f"// {LICENSE}// See passes/graph/Made.h.inc.\n",
             "passes/graph/CMakeLists.txt": f"# {LICENSE}tablegen(Made.h.inc)\n",
         })  # fmt: skip
+
+    def test_figures(self):
+        figures = {
+            "docs/performance/figures.toml": "[gpu]\nmachine = 'M'\ndate = 2026-11-27\ncommand = 'C'\n"
+            "page = 'docs/gpu.md'\n[gpu.figures]\nstep = { value = '1,016.8', unit = 'ms', what = 'step' }\n",
+            "docs/gpu.md": "| <!-- figure gpu.step -->**1,016.8** |\n",
+            "docs/a.md": "It takes <!-- figure gpu.step -->1,016.8.\n",
+        }
+        self.clean(figures)
+        for text, what in {
+            "1,016.9": "gpu.step is 1,016.8, not 1,016.9",
+            "1,016.85": "gpu.step is 1,016.8, not 1,016.85",
+            "about 1": "no number follows <!-- figure gpu.step -->",
+        }.items():
+            changed = {"docs/b.md": f"\n<!-- figure gpu.step -->{text} ms\n"}
+            self.finds(f"docs/b.md:2: {what}", {**figures, **changed})
+        self.finds(
+            "docs/b.md:1: docs/performance/figures.toml has no figure gpu.gone",
+            {**figures, "docs/b.md": "<!-- figure gpu.gone -->1\n"},
+        )
+        file = "docs/performance/figures.toml:6:"
+        self.finds(f"{file} docs/gpu.md does not quote gpu.step", {**figures, "docs/gpu.md": "1,016.8\n"})
+        self.finds(f"{file} no page but docs/gpu.md quotes gpu.step: take it out", {**figures, "docs/a.md": "1\n"})
+        read = figures["docs/performance/figures.toml"].replace("'step' }", "'step', pattern = 'takes ([0-9.]+) ms' }")
+        generated = {**figures, "docs/performance/figures.toml": read, "docs/gpu.md": "It takes 1016.8 ms\n"}
+        self.clean(generated)
+        self.finds(
+            f"{file} gpu.step is 1,016.8, and docs/gpu.md has 1017",
+            {**generated, "docs/gpu.md": "It takes 1017 ms\n"},
+        )
+        lacking = figures["docs/performance/figures.toml"].replace("unit = 'ms', ", "").replace("command = 'C'\n", "")
+        status, lines = lint({**GOOD, **figures, "docs/performance/figures.toml": lacking})
+        self.assertEqual((status, [line.split(": ", 1)[1] for line in lines[:-1]]), (1, [
+            "docs/performance/figures.toml:1: [gpu] lacks command",
+            "docs/performance/figures.toml:6: gpu.step lacks unit",
+        ]))  # fmt: skip
+        broken = {**figures, "docs/performance/figures.toml": "[gpu\n"}
+        self.assertEqual(lint({**GOOD, **broken})[0], 1)
+        wide = "word " * 22 + "<!-- figure gpu.step -->1,016.8"
+        self.clean({**figures, "docs/b.md": f"{wide}\n"})
 
     def test_unformatted_files(self):
         for end in ("hpp", "cc", "cu"):

@@ -277,8 +277,8 @@ def bars(ingot):
     result = script.report_steps(rows, "gpt2:8x1024")
     # One is missed, and one could not be measured.
     check(not result["ok"] and len(result["problems"]) == 2, f"{result}")
-    check("mfu is 0.44, asked at least 0.45" in result["problems"][0], f"{result}")
-    check("memory is not known, asked at most 0.8" in result["problems"][1], f"{result}")
+    check("mfu is 0.44, the goal is at least 0.45" in result["problems"][0], f"{result}")
+    check("memory is not known, the goal is at most 0.8" in result["problems"][1], f"{result}")
     met = {"trainer": "t", "ratio": 1.5, "mfu": 0.46, "memory": 0.7}
     check(script.report_steps([met], "gpt2:8x1024")["ok"], "bars that are met")
 
