@@ -66,6 +66,7 @@ HINTS = {
     "stale-reference": "name a path that exists, from the root of the tree; placeholders are in capitals",
     "unformatted": f"clang-format sees {' '.join(sorted(FORMATTED))}: use one of these endings",
     "figure": f"correct {figures.FILE}, then run `python tools/scripts/figures.py --write`",
+    "version": "CMakeLists.txt has the version; a date is 2026-12-01, or `not released yet`",
     "license": f"begin the file with a comment, `{LICENSE}`",
 }
 
@@ -314,6 +315,22 @@ def check_figures(tree):
         tree.error("figure", name, line, what)
 
 
+CHANGELOG = "CHANGELOG.md"
+
+
+def check_version(tree):
+    """The first release of the changelog is the version of the build."""
+    found = re.search(r"^project\(\w+ VERSION ([\d.]+)", tree.text("CMakeLists.txt"), re.MULTILINE)
+    if not found or CHANGELOG not in tree.files:
+        return
+    text = tree.text(CHANGELOG)
+    heading = re.search(r"^## (.*)$", text, re.MULTILINE)
+    line = text.count("\n", 0, heading.start()) + 1 if heading else 1
+    title = heading.group(1) if heading else "nothing"
+    if not re.fullmatch(re.escape(found.group(1)) + r" \((\d{4}-\d\d-\d\d|not released yet)\)", title):
+        tree.error("version", CHANGELOG, line, f"'{title}' should be '{found.group(1)} (DATE)'")
+
+
 def check_endings(tree):
     for name in tree.files:
         suffix = pathlib.PurePosixPath(name).suffix
@@ -343,6 +360,7 @@ CHECKS = [
     check_glossary,
     check_references,
     check_figures,
+    check_version,
     check_endings,
     check_licenses,
 ]

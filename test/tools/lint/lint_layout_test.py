@@ -248,6 +248,15 @@ class Layout(unittest.TestCase):
         wide = "word " * 22 + "<!-- figure gpu.step -->1,016.8"
         self.clean({**figures, "docs/b.md": f"{wide}\n"})
 
+    def test_version(self):
+        build = {"CMakeLists.txt": f"# {LICENSE}project(tree VERSION 1.2.0 LANGUAGES C)\n"}
+        for title in ("1.2.0 (not released yet)", "1.2.0 (2026-12-01)"):
+            self.clean({**build, "CHANGELOG.md": f"# Changes\n\n## {title}\n\n## 1.1.0 (2026-11-01)\n"})
+        for title in ("Unreleased", "1.2.1 (not released yet)", "1.2.0", "11.2.0 (2026-12-01)"):
+            what = f"CHANGELOG.md:3: '{title}' should be '1.2.0 (DATE)'"
+            self.finds(what, {**build, "CHANGELOG.md": f"# Changes\n\n## {title}\n"})
+        self.finds("CHANGELOG.md:1: 'nothing' should be '1.2.0 (DATE)'", {**build, "CHANGELOG.md": "# Changes\n"})
+
     def test_unformatted_files(self):
         for end in ("hpp", "cc", "cu"):
             name = f"passes/a.{end}"
