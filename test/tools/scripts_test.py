@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The scripts that count tests and run documents: what they count is what CI says; and patches of mutations."""
 
+import os
 import pathlib
 import subprocess
 import sys
@@ -38,10 +39,11 @@ def run(script, *arguments):
 
 
 class Check(unittest.TestCase):
-    def run_check(self, argument):
-        # Were the argument ignored, the whole check would start, without an end in sight.
-        command = ["bash", str(ROOT / "tools/check"), argument]
-        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=30)
+    def run_check(self, *arguments, **variables):
+        # Were they ignored, the whole check would start, without an end in sight.
+        command = ["bash", str(ROOT / "tools/check"), *arguments]
+        environment = {**os.environ, **variables}
+        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=30, env=environment)
 
     def test_prints_help_instead_of_starting(self):
         done = self.run_check("--help")
@@ -53,6 +55,11 @@ class Check(unittest.TestCase):
         done = self.run_check("--fast")
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("--fast: not an argument", done.stderr)
+
+    def test_refuses_unknown_parts(self):
+        done = self.run_check(INGOT_CHECK_PART="some")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("some is not a part", done.stderr)
 
 
 class Mutations(unittest.TestCase):
