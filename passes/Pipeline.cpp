@@ -17,7 +17,7 @@
 using namespace mlir;
 using namespace ingot;
 
-/// What the target has to change at a point of the pipeline.
+/// Adds the passes that the target needs at a point of the pipeline.
 static void addLegalization(OpPassManager &manager,
                             const PipelineOptions &options,
                             const Target &target, LegalizationPoint point) {
@@ -119,7 +119,7 @@ void ingot::buildTrainingPipeline(OpPassManager &manager,
   }
   if (accumulates)
     manager.addPass(createSplitMicroSteps());
-  // What is complete now is not changed any more, only computed in other ways.
+  // From here on passes change how the step computes, not what it computes.
   manager.addPass(createVerifyTrainingGraph());
 }
 
@@ -131,7 +131,7 @@ void ingot::buildFusionPipeline(OpPassManager &manager,
                                 const PipelineOptions &options,
                                 const Target &target) {
   manager.addNestedPass<func::FuncOp>(createSimplify());
-  // What follows treats the body of a loop as it treats other functions.
+  // Later passes treat the body of a loop as any other function.
   manager.addPass(createOutlineLoops());
   // While a cross entropy is one op, after simplification, which leaves no
   // trace of how the loss and its gradient were written.
@@ -189,7 +189,7 @@ void ingot::buildStandardPipeline(OpPassManager &manager,
   buildTargetPipeline(manager, options);
   buildTrainingPipeline(manager, options, target);
   manager.addNestedPass<func::FuncOp>(createSimplify());
-  // Not even what a library could do at once is left.
+  // Library calls are decomposed as well: only primitive ops are left.
   manager.addNestedPass<func::FuncOp>(createDecompose());
   manager.addNestedPass<func::FuncOp>(createSimplify());
 }

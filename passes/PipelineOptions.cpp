@@ -57,7 +57,8 @@ llvm::Error PipelineOptions::check() const {
   return RematNames::parse(remat.getName(), remat.getGivenTexts()).takeError();
 }
 
-/// As MLIR parses the value of an option: in quotes where it has to be.
+/// Quotes a text, where MLIR has to have quotes to parse it as the value of an
+/// option.
 static std::string quote(StringRef text) {
   if (text.find_first_of(" '\"{}") == StringRef::npos)
     return text.str();

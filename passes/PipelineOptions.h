@@ -177,8 +177,8 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
   std::string getComputePrecision() const;
   /// Checks values that were given, alone and together.
   llvm::Error check() const;
-  /// What was given, as the pipelines of ingot-opt parse it. Fails for a value
-  /// that cannot be written so.
+  /// Returns the given options as the pipelines of ingot-opt parse them. Fails
+  /// for a value that cannot be written so.
   llvm::Expected<std::string> print() const;
 };
 

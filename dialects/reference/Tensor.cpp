@@ -55,7 +55,7 @@ double ingot::reference::roundToFloat(double value, Type element) {
   return roundThrough(value, semantics);
 }
 
-/// Of f32; of NaN the quiet one.
+/// Returns the bits of an f32; for NaN those of the quiet one.
 static uint32_t bitsOf(double value) {
   return std::isnan(value)
              ? 0x7fc00000

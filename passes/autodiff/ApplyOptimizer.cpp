@@ -46,7 +46,7 @@ namespace {
 struct Group {
   std::string name;
   std::shared_ptr<llvm::Regex> pattern;
-  /// That of matrices, and that of norms and biases.
+  /// The optimizers of matrices, and of norms and biases.
   std::unique_ptr<Optimizer> optimizer, ofVectors;
   /// Whether its parameters change in this step: a scalar of bits.
   Value isActive = {};
@@ -58,10 +58,10 @@ struct Group {
   }
 };
 
-/// What the options ask for.
+/// The optimizer that the options ask for.
 struct Request {
   std::string name;
-  /// That of matrices, and that of norms and biases.
+  /// The optimizers of matrices, and of norms and biases.
   std::unique_ptr<Optimizer> optimizer, ofVectors;
   /// Defaults that an imported optimizer has; null without one.
   DictionaryAttr given;
@@ -85,7 +85,7 @@ struct Request {
   }
 };
 
-/// What all updates of a step share.
+/// Values that all updates of a step share.
 struct Shared {
   /// Null without clipping.
   Value clipFactor;

@@ -32,7 +32,7 @@ using namespace ingot;
 /// count.
 static constexpr StringLiteral kValidName = "valid";
 
-/// What to do without a loss that can be used.
+/// Returns the hint of errors about a loss that cannot be used.
 static std::string getLossHint() {
   return "choose with --loss " + Loss::listNames() +
          "; any other loss goes into the module, as an output that "
@@ -101,7 +101,8 @@ static SmallVector<RankedTensorType> dataTypes(Signature forward) {
   return types;
 }
 
-/// What to do about a loss that a valid name gives, but this output does not.
+/// Returns the hint of errors about a loss that exists, but not for this
+/// output.
 static std::string hintFor(const Loss &loss, RankedTensorType type) {
   if (!loss.hasClasses() || !isa<FloatType>(type.getElementType()))
     return getLossHint();

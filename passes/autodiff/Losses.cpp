@@ -14,7 +14,7 @@ using namespace mlir;
 using namespace ingot;
 
 namespace {
-/// What is known of a kind of loss.
+/// Properties of a kind of loss.
 struct KnownLoss {
   StringLiteral name;
   Loss::Labels labels;

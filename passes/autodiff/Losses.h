@@ -31,7 +31,7 @@ struct Loss {
     BceWithLogits,
     Output
   };
-  /// What a loss compares an output with.
+  /// The kind of labels that a loss compares an output with.
   enum class Labels { Classes, Distributions, Probabilities, Values, None };
 
   Kind kind;
@@ -43,7 +43,7 @@ struct Loss {
   /// The name of the output that is the loss, or that it is computed from;
   /// empty for the first output.
   std::string output{};
-  /// What the term is multiplied by in a sum.
+  /// The factor of the term in a sum.
   double factor = 1;
   /// CrossEntropy: the label that does not count; PyTorch's by default.
   int64_t ignored = kIgnoredLabel;
@@ -110,8 +110,8 @@ struct LossTerms {
   mlir::Value losses;
   /// The mask of the elements that count; null if all do.
   mlir::Value counted;
-  /// What the losses of elements weigh in the mean, 0 where they do not count;
-  /// null if all weigh 1. The losses are multiplied by it already.
+  /// The weights of elements in the mean, 0 where they do not count; null if
+  /// all are 1. The losses are multiplied by it already.
   mlir::Value weights;
   /// The mask of the elements that are predicted correctly; null if the loss
   /// has no such notion.

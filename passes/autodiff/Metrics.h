@@ -15,7 +15,7 @@
 
 namespace ingot {
 
-/// What a metric is computed from in a batch.
+/// The operands of a metric in a batch.
 struct MetricOperands {
   const Loss &loss;
   /// The model's output that the loss is computed from, and its labels.

@@ -71,8 +71,8 @@ private:
   Value minusRate, decay, momentum;
 };
 
-/// What adam, adamw and lamb share: running means of the gradient and its
-/// square, each divided by 1 - beta^step because it started as zero.
+/// Base of adam, adamw and lamb: running means of the gradient and its square,
+/// each divided by 1 - beta^step because it started as zero.
 class AdamBase : public Optimizer {
 public:
   ArrayRef<StringLiteral> moments() const override {

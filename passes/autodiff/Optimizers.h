@@ -45,8 +45,8 @@ public:
 
   virtual llvm::ArrayRef<Hyperparameter> hyperparameters() const = 0;
 
-  /// What the states of a parameter's moments are called after it; they start
-  /// as zero.
+  /// Returns the suffixes of the states of a parameter's moments; they start as
+  /// zero.
   virtual llvm::ArrayRef<llvm::StringLiteral> moments() const = 0;
 
   /// Whether an element's update depends on no other elements.

@@ -17,9 +17,10 @@
 
 namespace ingot {
 
-/// What contractions, and the optimizer's moments, can be stored in.
+/// Types in which contractions, and the optimizer's moments, can be stored.
 inline constexpr llvm::StringLiteral kPrecisions[] = {"fp32", "bf16", "fp16"};
-/// What a trainer can be compiled for: in fp8, matmuls of bf16 read 8 bits.
+/// Precisions that a trainer can be compiled for: in fp8, matmuls of bf16 read
+/// 8 bits.
 inline constexpr llvm::StringLiteral kTrainerPrecisions[] = {"fp32", "bf16",
                                                              "fp16", "fp8"};
 inline constexpr llvm::StringLiteral kFloat8Scalings[] = {"current", "delayed",
@@ -30,7 +31,7 @@ inline constexpr llvm::StringLiteral kOptimizerPrecisions[] = {"fp32", "bf16"};
 inline constexpr llvm::StringLiteral kMatmulKernels[] = {"auto", "library",
                                                          "own"};
 
-/// What --no-decay takes instead of a regular expression.
+/// The word that --no-decay takes instead of a regular expression.
 inline constexpr llvm::StringLiteral kNormsAndBiases = "norms-and-biases";
 
 /// Where batch normalization around convolutions on GPUs is computed.
@@ -54,9 +55,9 @@ struct MemorySize {
   parse(llvm::StringRef option, llvm::StringRef text, bool allowPercent);
 };
 
-/// What users decide about recomputation: regular expressions for the names of
-/// nodes whose results are saved, and recomputed. Each comes as
-/// `save=REGEX` or `recompute=REGEX`.
+/// The user's choices for recomputation: regular expressions for the names of
+/// nodes whose results are saved, and recomputed. Each comes as `save=REGEX` or
+/// `recompute=REGEX`.
 struct RematNames {
   std::shared_ptr<llvm::Regex> save, recompute;
 

@@ -39,8 +39,8 @@ public:
   virtual bool isList() const { return false; }
   /// The value before any is given, as users write it.
   virtual std::string getDefaultText() const { return ""; }
-  /// What was given, as users write it: several values of a list, the empty
-  /// text of a flag.
+  /// Returns the given value as users write it: several values of a list, the
+  /// empty text of a flag.
   virtual std::vector<std::string> getGivenTexts() const = 0;
   /// Takes a value as users write it, one more of a list.
   virtual llvm::Error set(llvm::StringRef text) = 0;

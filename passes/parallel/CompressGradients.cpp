@@ -40,7 +40,8 @@ struct Matrix {
   int64_t rows, columns;
   FlatSymbolRefAttr residualState, basisState;
   Value residual, basis;
-  /// What the rank has to send: the gradient, and what was not sent before.
+  /// The value that the rank has to send: the gradient, and the residual of
+  /// earlier steps.
   Value whole;
 };
 
@@ -383,7 +384,7 @@ private:
     return {join(builder, done), join(builder, used)};
   }
 
-  /// What was rounded for its way is not any more.
+  /// Replaces a sum that was rounded to be sent by one that is not.
   static void replaceSum(Arithmetic a, Value old, Value sum) {
     RankedTensorType type = tensorType(old);
     sum = a.reshape(sum, type.getShape());

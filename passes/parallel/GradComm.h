@@ -18,9 +18,10 @@ namespace ingot {
 /// `bf16`, `fp16`, one of `powersgd:RANK`, `int8` and `topk:SHARE`,
 /// `start:STEPS` and `min-rate:RATE`, separated by commas.
 struct GradComm {
-  /// What f32 is rounded to; empty if it is not.
+  /// The type that f32 is rounded to; empty if it is not.
   llvm::StringRef sent;
-  /// Of the matrices that PowerSGD sends instead of gradients; 0 without it.
+  /// The rank of the matrices that PowerSGD sends instead of gradients; 0
+  /// without it.
   int64_t rank = 0;
   /// How elements are sent.
   CompressionFormat format = CompressionFormat::None;

@@ -27,7 +27,8 @@ namespace ingot {
 using namespace mlir;
 using namespace ingot;
 
-/// Of hardware and libraries: sizes of 8-bit matmuls are multiples of it.
+/// Sizes of 8-bit matmuls are multiples of it, as hardware and libraries
+/// require.
 static constexpr int64_t kSizeUnit = 16;
 
 /// Returns the value behind casts and moves of elements.
@@ -131,7 +132,7 @@ static llvm::DenseSet<Operation *> findHead(ArrayRef<PrecisionRole> readers,
 
 namespace {
 
-/// What is rounded: a value, to a type, in blocks along a dimension.
+/// The key of a rounding: a value, to a type, in blocks along a dimension.
 using Key = std::tuple<Value, Type, int64_t>;
 
 /// A value in 8 bits.
@@ -149,7 +150,7 @@ struct Delayed {
   /// The largest magnitude in this step, or of each of the tensor's parts.
   Value magnitude;
   FloatType type;
-  /// What stands for the scale and its inverse until all tensors are known.
+  /// Placeholders for the scale and its inverse until all tensors are known.
   UnrealizedConversionCastOp scale, inverse;
   /// The number of rows or tiles, whether or not magnitudes are by these.
   int64_t parts = 1;
@@ -164,7 +165,8 @@ struct Function {
   ResultList results;
   /// Null if it computes none.
   Operation *loss = nullptr;
-  /// What only evaluates does not change the history that training keeps.
+  /// Whether the function trains: one that only evaluates does not change the
+  /// history that training keeps.
   bool trains = false;
   llvm::DenseMap<Key, Rounded> rounded;
   SmallVector<Delayed, 0> delayed;
@@ -264,7 +266,7 @@ private:
     role->erase();
   }
 
-  /// What was made of results, names among them, goes on with the new value.
+  /// Replaces a value, also in the list of results and their names.
   static void replaceResult(Function &function, Value from, Value to) {
     for (ResultList::Entry &entry : function.results.entries)
       if (entry.value == from)

@@ -42,7 +42,7 @@ void createCopy(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value from,
 struct EpilogueKernel {
   mlir::FlatSymbolRefAttr name;
   mlir::ValueRange inputs, outputs;
-  /// As in exec.matmul_epilogue; null if there is none.
+  /// The extra result of exec.matmul_epilogue; null if there is none.
   mlir::FlatSymbolRefAttr extra;
   mlir::ValueRange extraInputs;
   mlir::Value extraOutput;
@@ -50,7 +50,8 @@ struct EpilogueKernel {
   unsigned product;
   /// The floating-point operations of the call with its epilogue.
   int64_t flops;
-  /// As in exec.matmul_epilogue; null for what only the kernel can do.
+  /// The epilogue of exec.matmul_epilogue; null if only the kernel can compute
+  /// it.
   LibraryEpilogueAttr library;
 };
 

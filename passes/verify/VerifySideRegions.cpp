@@ -71,7 +71,7 @@ static SmallVector<Access> listAccesses(Operation *call) {
 }
 
 LogicalResult ingot::verifySideRegions(exec::StepOp step) {
-  /// Those that have not been waited for.
+  /// Regions that have not been waited for.
   std::deque<SideCalls> underWay;
   bool isInside = false;
   int64_t next = 0;

@@ -36,7 +36,7 @@ struct CheckpointState {
   std::vector<SafeTensors> shards;
 };
 
-/// What a folder of checkpoints keeps.
+/// The checkpoints that a folder keeps.
 struct Retention {
   /// How many of the newest checkpoints.
   int64_t newest = 2;

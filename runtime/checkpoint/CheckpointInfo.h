@@ -52,8 +52,8 @@ struct RunSettings {
   int64_t batchTokens = 0;
   /// The decay of the moving average of the weights; 0 without one.
   double ema = 0;
-  /// What going back after steps that were not finite has made of the learning
-  /// rate.
+  /// The factor by which going back after steps that were not finite has
+  /// reduced the learning rate.
   double rateScale = 1;
   /// The best evaluation so far; the metric is empty without one.
   struct Best {
@@ -74,7 +74,7 @@ struct RunSettings {
     /// since the rate fell.
     std::optional<double> best = std::nullopt;
     int64_t since = 0;
-    /// What the rate is multiplied by.
+    /// The factor of the learning rate.
     double factor = 1;
   } plateau;
   /// Other options that shape the run, by their names without dashes.

@@ -20,7 +20,7 @@ namespace {
 /// A bucket in flight, cached under its address.
 struct Bucket : ingot_context::Cached {
   Communicator::Ticket ticket = 0;
-  /// Of a compressed bucket, the payload of this rank and those of all ranks.
+  /// For a compressed bucket, the payload of this rank and those of all ranks.
   Block payload, payloads;
 };
 } // namespace

@@ -61,8 +61,8 @@ public:
   /// messages: "all-reduce of bucket 3".
   Ticket startAllReduce(void *data, int64_t elements, DType type,
                         std::string what);
-  /// The same for a bucket of gradients, which may be joined with the next ones
-  /// (setJoining).
+  /// Starts the all-reduce of a bucket of gradients, which may be joined with
+  /// the next ones (setJoining).
   Ticket startBucketReduce(void *data, int64_t elements, DType type,
                            std::string what);
   /// Starts a reduce-scatter, in which each rank receives its shard of the sums
@@ -93,7 +93,7 @@ public:
   /// Throws failure on the ranks whose value is not rank 0's.
   void checkEqual(int64_t value, const std::string &what,
                   const std::string &hint);
-  /// The same for several values, which errors name.
+  /// Checks that several values, which errors name, are equal on all ranks.
   using NamedValue = std::pair<std::string, int64_t>;
   void checkEqual(const std::vector<NamedValue> &values,
                   const std::string &hint);
@@ -144,7 +144,7 @@ public:
   heedInterruption(std::optional<std::chrono::steady_clock::time_point> &since,
                    const std::string &what);
 
-  /// What operations cost so far.
+  /// The cost of operations so far.
   struct Use {
     /// The time that callers waited for operations.
     double waitSeconds = 0;

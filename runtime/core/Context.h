@@ -35,7 +35,7 @@ struct ingot_event {
   /// Where a device has several: 0 for the one of the step, 1 for what runs
   /// beside it, 2 for exchanges.
   int32_t queue = 0;
-  /// What the device calls the function that took most of the time, as an index
+  /// The device's name of the function that took most of the time, as an index
   /// into the context's eventNames; -1 if it does not say.
   int32_t name = -1;
 };
@@ -123,7 +123,7 @@ struct ingot_context {
   ingot::runtime::TickClock clock;
   int32_t function = 0;
   std::vector<ingot_event> events;
-  /// What events refer to.
+  /// The names that events refer to.
   std::vector<std::string> eventNames;
   /// Receives notifications; may be null.
   ingot_observer *observer = nullptr;

@@ -76,7 +76,7 @@ public:
   /// Allocates the block for the rank's shards of states and the payloads of
   /// all ranks, filled with zeros. Called once. Throws failure.
   virtual char *allocateShards(int64_t bytes) = 0;
-  /// What `tune` measures.
+  /// Settings of `tune`.
   struct Tuning {
     /// The file that keeps choices; the user's cache if it is empty.
     std::string path;

@@ -193,8 +193,8 @@ AtomicFile::~AtomicFile() {
     unlink(temporary.c_str());
 }
 
-/// What disks are addressed by at most, and what is written past the cache at
-/// once.
+/// The largest unit by which disks are addressed, and the size of a write past
+/// the cache.
 static constexpr size_t kSector = 4096, kBlockBytes = size_t(1) << 20;
 
 static bool isBypassing(int descriptor) {

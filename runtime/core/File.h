@@ -47,9 +47,9 @@ private:
   size_t size = 0;
 };
 
-/// What is written where a link has the name. What a user names is what the
-/// link leads to. Of a name that a program makes up, the link is replaced: what
-/// is behind it is somebody else's.
+/// The treatment of a name that is a link. What a user names is what the link
+/// leads to. Of a name that a program makes up, the link is replaced: what is
+/// behind it is somebody else's.
 enum class Links { Follow, Replace };
 
 /// Writes a file that has no name, or a temporary one next to its final one
@@ -88,8 +88,8 @@ private:
   std::string buffer;
   uint64_t size = 0, flushed = 0;
   int descriptor = -1;
-  /// What a file that bypasses the cache is written from, aligned as disks
-  /// want it; null for others.
+  /// The buffer from which a file that bypasses the cache is written, aligned
+  /// as disks want it; null for others.
   struct Free {
     void operator()(char *block) const { std::free(block); }
   };

@@ -43,7 +43,7 @@ using namespace ingot::runtime;
 /// The most threads that have ranges of their own.
 static constexpr int kMostThreads = 256;
 
-/// What is wrong with the threads, and whether somebody took that.
+/// A problem with the threads, and whether it has been reported.
 enum class ThreadProblem { None, NoNumber, TooMany, TooFew, Taken };
 static std::atomic<ThreadProblem> threadProblem = ThreadProblem::None;
 

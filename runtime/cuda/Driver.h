@@ -70,7 +70,7 @@ public:
   INGOT_CUDA_DRIVER_FUNCTIONS(INGOT_DECLARE)
 #undef INGOT_DECLARE
 
-  /// What a stream holds up: the step, or nothing that anyone waits for yet.
+  /// The priority of a stream: the step waits for it, or nothing does yet.
   enum class Priority { Highest, Lowest };
   /// Makes a stream that does not wait for the default one. Throws failure.
   CUstream makeStream(Priority priority) const;

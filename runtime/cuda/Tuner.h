@@ -69,7 +69,7 @@ public:
   std::string takeReport();
 
 private:
-  /// What the file calls a choice of this rank.
+  /// Returns the key of a choice of this rank in the file.
   std::string nameKey(const std::string &key) const;
   /// Returns the milliseconds of the work that `put` enqueues; nothing if it
   /// returns false.

@@ -411,8 +411,8 @@ void Dataset::tryRow(const std::vector<InputSpec> &inputs,
   checkFiles(shard, haveLostFiles());
 }
 
-/// What is drawn depends on the seed, the epoch and the sample alone: all ranks
-/// and threads agree.
+/// Draws a start that depends on the seed, the epoch and the sample only: all
+/// ranks and threads agree.
 std::optional<int64_t> Dataset::findStart(const Shard &shard, int64_t within,
                                           const SampleContext &context) const {
   constexpr uint64_t stream = uint64_t(7) << 60;

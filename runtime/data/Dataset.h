@@ -65,8 +65,9 @@ struct DatasetOptions {
   int64_t skipBad = 0;
   /// The seed of the order in which sequences are packed, if it is random.
   std::optional<uint64_t> packSeed = std::nullopt;
-  /// Of sequences that have a row each, those up to this length are for another
-  /// data set, and so are those that are too long unless this is the last one.
+  /// For sequences that have a row each: those up to this length are for
+  /// another data set, and so are those that are too long unless this is the
+  /// last one.
   int64_t longerThan = 0;
   bool isLast = true;
   /// Where decoded pictures are kept; null if they are not.
@@ -83,7 +84,7 @@ struct DatasetOptions {
   /// The lengths of all sequences, which data sets of the same files share:
   /// the first one measures them.
   std::shared_ptr<std::vector<int64_t>> lengths = nullptr;
-  /// What comes through a pipe and is read as it comes; null for files.
+  /// The stream of a pipe, which is read as it comes; null for files.
   std::shared_ptr<SampleStream> stream = nullptr;
 };
 
@@ -143,7 +144,7 @@ private:
     size_t field = 0;
     /// Null for elements that are taken as they are.
     const Recipe *recipe = nullptr;
-    /// What the input holds of sequences.
+    /// The role of the input for sequences.
     std::optional<SequenceRole> role = std::nullopt;
     /// Whether all samples have been checked.
     bool isChecked = false;

@@ -44,14 +44,14 @@ private:
   int64_t epochSamples = 0;
   bool shuffle;
   uint64_t seed;
-  /// Of each position, its source and the position among those of it, if the
+  /// The source of each position and the position among those of it, if the
   /// sources take turns.
   std::vector<std::pair<uint32_t, int64_t>> turns;
   struct Permutation {
     int64_t pass = -1;
     std::vector<int64_t> order;
   };
-  /// Of each source, the permutations of two passes, which one epoch can touch.
+  /// The permutations of two passes of each source, which one epoch can touch.
   std::vector<std::array<Permutation, 2>> permutations;
 };
 

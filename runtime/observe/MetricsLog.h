@@ -40,8 +40,8 @@ struct StepMetrics {
   double stepMs = 0, samplesPerSecond = 0;
   /// Without padding; none unless samples are sequences.
   std::optional<double> tokensPerSecond = std::nullopt;
-  /// What the step's batches cost: the time that the step waited for them, the
-  /// time that workers spent, and the batches that were ready.
+  /// The cost of the step's batches: the time that the step waited for them,
+  /// the time that workers spent, and the batches that were ready.
   struct Data {
     double waitMs = 0, decodeMs = 0;
     int64_t queue = 0;

@@ -79,8 +79,8 @@ private:
   using Clock = std::chrono::steady_clock;
 
   void checkFinite(const StepMetrics &metrics);
-  /// What the data of a step has that explains a loss that is not finite; empty
-  /// for nothing.
+  /// Returns what in the data of a step explains a loss that is not finite;
+  /// empty for nothing.
   std::string explain(const StepMetrics &metrics) const;
   void checkData(int64_t number) const;
   std::string describeLeft(int64_t totalSteps, Clock::time_point now) const;

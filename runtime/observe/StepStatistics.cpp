@@ -37,7 +37,7 @@ int64_t ingot::runtime::readResidentBytes() {
   return resident * sysconf(_SC_PAGESIZE);
 }
 
-/// What the system counts of this process; zeros where it does not.
+/// Returns the system's counts of this process; zeros where it has none.
 static StorageUse readStorageUse() {
   int descriptor = open("/proc/self/io", O_RDONLY | O_CLOEXEC);
   if (descriptor < 0)

@@ -18,7 +18,7 @@
 
 namespace ingot::runtime {
 
-/// What is known of a step before it runs.
+/// The cost of a step, as far as it is known before the step runs.
 struct StepCost {
   /// Tokens of all ranks, without padding where that is known; 0 where samples
   /// are no sequences.
@@ -53,7 +53,7 @@ struct StorageUse {
   int64_t read = 0, written = 0;
 };
 
-/// What collectives cost since the run began.
+/// The cost of collectives since the run began.
 struct CommunicationUse {
   double waitSeconds = 0;
   int64_t bytes = 0;
@@ -90,7 +90,7 @@ private:
            totalMs >= kLeastMs / static_cast<double>(divisor);
   }
 
-  /// What all steps cost.
+  /// The cost of all steps.
   StepCost cost;
   ReadCommunication readCommunication;
   std::vector<double> times;

@@ -13,8 +13,8 @@ using namespace mlir;
 using namespace ingot;
 using reference::Tensor;
 
-/// Of f32, relative to the larger of 1 and the magnitude: what GPUs and the
-/// interpreter, which computes in double, differ by.
+/// The difference between GPUs and the interpreter, which computes in double,
+/// for f32, relative to the larger of 1 and the magnitude.
 static constexpr double kWideMove = 0x1p-20;
 static constexpr double kFloor = 0x1p-10;
 static constexpr int kRuns = 16;

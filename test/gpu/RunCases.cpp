@@ -41,7 +41,7 @@ struct Value {
   DType type;
   /// Relative to the larger of 1 and the magnitude.
   double leeway;
-  /// Of each element, if not empty.
+  /// The bound of each element, if not empty.
   std::vector<double> bounds;
 
   double getBound(int64_t i, double expected) const {
@@ -71,7 +71,7 @@ private:
   /// For ingot_shards.
   std::vector<char *> addresses;
   Transfers::Mark done = 0;
-  /// Of the last run.
+  /// The notes of the last run.
   std::vector<std::string> notes;
 };
 } // namespace

@@ -40,7 +40,7 @@ llvm::Expected<std::vector<Tensor>> run(ModuleOp module,
                              graph.arguments);
 }
 
-/// What a pipeline may change: results move by at most this.
+/// A pipeline, with the most by which it may move results.
 struct Pipeline {
   const char *name, *passes;
   double tolerance;

@@ -78,7 +78,8 @@ writeNpz(const std::string &path,
   writer.commit();
 }
 
-/// What `body` throws, as text, with its exit status; "" if nothing.
+/// Returns the error that `body` throws, as text, with its exit status; "" if
+/// it throws none.
 template <typename Body> std::string getError(ExitCode code, Body body) {
   try {
     body();

@@ -14,7 +14,7 @@
 
 namespace ingot {
 
-/// What a file holds. Other files are of no use for a report.
+/// The content of a file. Other files are of no use for a report.
 enum class FileKind { Log, Trace, Diagnosis, CompilerReport, Remarks, Other };
 
 /// Tells from its first bytes what a file is.

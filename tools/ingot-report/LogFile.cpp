@@ -31,7 +31,7 @@ struct Series {
   ordered_json toJson() const;
 };
 
-/// What the lines of a log add up to.
+/// Adds up the lines of a log.
 class LogReader {
 public:
   void readLines(std::string_view text);

@@ -29,7 +29,7 @@ struct Kernel {
   std::vector<double> times;
 };
 
-/// What the events of a trace add up to.
+/// Adds up the events of a trace.
 class TraceReader {
 public:
   void add(const ordered_json &event);

@@ -40,8 +40,8 @@ struct SampleDependence {
     Unknown
   } kind = None;
   llvm::SmallVector<SampleAxis, 2> axes;
-  /// Of a statistic, whether it is more than a sum over the samples or a number
-  /// for the whole tensor: a maximum along their axis.
+  /// Whether a statistic is more than a sum over the samples or a number for
+  /// the whole tensor: a maximum along their axis.
   bool isSelection = false;
 };
 
@@ -64,7 +64,7 @@ public:
   }
 
 private:
-  /// What an index into an operand consists of.
+  /// The parts of an index into an operand.
   struct Index;
 
   void visitBlock(mlir::Block &block);

@@ -13,7 +13,7 @@
 
 namespace ingot {
 
-/// What a result of a `tile` fusion has of each tile.
+/// How a `tile` fusion stores a result of each tile.
 enum class TileResult {
   /// Its elements, at their places.
   Elements,

@@ -20,8 +20,8 @@ static void setRowStrides(int64_t (&strides)[INGOT_ROW_STRIDES],
   }
 }
 
-/// The same of a bias or a mask, which repeats along dimensions of size 1, or
-/// is not there.
+/// Sets the strides of a bias or a mask, which repeats along dimensions of size
+/// 1, or is absent.
 static void setPairStrides(int64_t (&strides)[INGOT_ROW_STRIDES], Value pairs) {
   if (!pairs)
     return;

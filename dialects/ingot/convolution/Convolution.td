@@ -29,7 +29,8 @@ class Ingot_ConvolutionOp<string mnemonic, list<Trait> traits = []>
         DeclareOpInterfaceMethods<PrecisionRole, ["getPrecisionRole"]>])> {
   let results = (outs Ingot_FloatTensor:$result);
   let extraClassDeclaration = roundsMoreThanOnce # [{
-    /// That of a matmul where the filter has one tap for each pixel.
+    /// Returns the kind of work of a matmul where the filter has one tap for
+    /// each pixel.
     ::ingot::WorkKind getWorkKind();
   }];
 }

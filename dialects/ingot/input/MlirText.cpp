@@ -19,7 +19,8 @@ namespace {
 constexpr uint64_t kMaxDepth = 256;
 /// The parser recurses with each operator of an expression, too.
 constexpr uint64_t kMaxWords = 1000;
-/// What aliases may stand for: so many words, and some times those of the text.
+/// The most text that aliases may stand for: this number of words, and this
+/// multiple of the text.
 constexpr uint64_t kMinExpanded = uint64_t(1) << 24, kMaxGrowth = 16;
 
 class TextCheck {

@@ -24,7 +24,7 @@
 
 namespace ingot {
 
-/// What an error is about, which exit statuses tell.
+/// The subject of an error, from which the exit status follows.
 enum class ErrorKind : unsigned {
   /// An option: exit status 2.
   Usage,
@@ -48,7 +48,7 @@ llvm::LogicalResult emitOptionError(mlir::MLIRContext *context,
 /// of MLIR, which is a defect of the compiler.
 std::optional<ErrorKind> getErrorKind(mlir::Diagnostic &diagnostic);
 
-/// The same where there is no context yet, as while options are parsed.
+/// A UserError for places without a context, as while options are parsed.
 struct UserError : public llvm::ErrorInfo<UserError> {
   UserError(ErrorKind kind, std::string where, std::string what,
             std::string hint)
@@ -67,7 +67,7 @@ struct UserError : public llvm::ErrorInfo<UserError> {
 llvm::Error makeOptionError(llvm::StringRef option, const llvm::Twine &what,
                             const llvm::Twine &hint);
 
-/// What an error that is a UserError says.
+/// Returns the UserError in an error.
 UserError takeUserError(llvm::Error error);
 
 /// Reports a UserError as a diagnostic; always fails.

@@ -8,8 +8,9 @@
 
 include "dialects/ingot/ir/Dialect.td"
 
-/// What both forms of a loop have: the body, in a region or a function, takes the carried values, one slice of each
-/// sequence and the captures, and returns the next carried values and one slice of each output.
+/// Base of both forms of a loop: the body, in a region or a function, takes the
+/// carried values, one slice of each sequence and the captures, and returns the
+/// next carried values and one slice of each output.
 class Ingot_IterationOp<string mnemonic, list<Trait> traits>
     : Ingot_Op<mnemonic, !listconcat(traits, [Pure, AttrSizedOperandSegments])> {
   let results = (outs Variadic<Ingot_Tensor>:$results);

@@ -137,13 +137,14 @@ Elements ReduceOp::emitElements(OpBuilder &b, Location loc, ValueRange indices,
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// What a loop knows of its elements: how many there are (i32), the first of
-/// them, the sum of the differences from it, and that of their squares.
+/// The accumulators of a loop over elements: how many there are (i32), the
+/// first of them, the sum of the differences from it, and that of their
+/// squares.
 struct Shifted {
   enum { Count, First, Sum, Squares, Size };
 };
 
-/// What is known of a part of the elements: how many there are, their mean, and
+/// The moments of a part of the elements: how many there are, their mean, and
 /// the sum of the squares of differences from it.
 struct Moments {
   enum { Count, Mean, Squares, Size };

@@ -26,7 +26,8 @@ struct Machine {
   /// Operations per second of all threads, by kind of work and element type.
   double vectorF32 = 8e9, vectorF64 = 4e9;
   double matmulF32 = 60e9, matmulF64 = 2e9, matmulBf16 = 60e9, matmulF16 = 60e9;
-  /// That of 8-bit floats; 0 where they are not multiplied.
+  /// Operations per second in matmuls of 8-bit floats; 0 where they are not
+  /// multiplied.
   double matmulF8 = 0;
   double convolutionF32 = 40e9, convolutionF64 = 2e9, convolutionBf16 = 40e9,
          convolutionF16 = 40e9;
@@ -46,7 +47,7 @@ struct Machine {
   /// Workspace in bytes within which a GPU's libraries choose algorithms; 0 on
   /// a CPU.
   double deviceWorkspaceBytes = 0;
-  /// What the model of a GPU needs besides (passes/cost/gpu); 0 on a CPU.
+  /// Further figures for the model of a GPU (passes/cost/gpu); 0 on a CPU.
   /// Multiprocessors, bytes of memory, and seconds from a load to its data.
   double multiprocessors = 0, memoryBytes = 0, latencySeconds = 0;
   /// Operations per second of f32 matmuls that are rounded to TF32.

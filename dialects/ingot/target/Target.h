@@ -38,7 +38,8 @@ struct TargetSpec {
 struct OptionalPart {
   /// The function that a trainer is linked with.
   std::string symbol;
-  /// What it is the fastest way for, and how to get it, as parts of a warning.
+  /// The work that the part is the fastest way for, and how to get it, as parts
+  /// of a warning.
   std::string purpose, hint;
 };
 

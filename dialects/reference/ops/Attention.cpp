@@ -91,7 +91,8 @@ struct Query {
     return at * s[3] + key;
   }
 
-  /// Of the score without its bias, by the product of query and key.
+  /// Returns the derivative of the score without its bias by the product of
+  /// query and key.
   double slope(double score) const {
     double capped = softcap != 0 ? score / softcap : 0;
     return scale * (1 - capped * capped);

@@ -55,7 +55,7 @@ void ingot::reference::copyShard(Tensor &to, const Tensor &from, int64_t first,
     to.copy(i, from, i);
 }
 
-/// Of the elements that one of `ranks` has.
+/// Returns the sum of squares over the elements of one of `ranks`.
 static double squareSum(ShardSquareSumOp op, const Tensor &input, int64_t rank,
                         int64_t ranks) {
   auto first = static_cast<int64_t>(op.getFirst());

@@ -19,7 +19,7 @@ using namespace mlir;
 using namespace ingot;
 using namespace ingot::onnx_import;
 
-/// What a node of an iteration counts that a condition of data may leave out:
+/// The cost of a node in an iteration that a condition of data may leave out:
 /// all values that such an iteration hands on are selected.
 static constexpr int64_t kConditionalCost = 4;
 

@@ -19,11 +19,11 @@
 
 namespace ingot::onnx_import {
 
-/// What is known of a graph besides its nodes.
+/// The role of a graph in training, as far as its file says it.
 struct GraphMeaning {
   /// The loss and the gradients, of a graph that holds its backward pass.
   const TrainingGraph *training = nullptr;
-  /// What predictions and labels are; null if unknown.
+  /// The predictions and labels; null if unknown.
   const EvaluationGraph *evaluation = nullptr;
 };
 
@@ -89,8 +89,8 @@ private:
     const onnx::GraphProto &graph;
     int64_t count;
     bool reverse;
-    /// What the graph takes: carried values, and the sequences that it reads
-    /// slices of; and before them, of Loop, the number of the iteration and the
+    /// The inputs of the body: carried values, and the sequences that it reads
+    /// slices of; before them, for Loop, the number of the iteration and the
     /// condition.
     llvm::ArrayRef<Binding> carried;
     llvm::ArrayRef<mlir::Value> sequences;
@@ -182,7 +182,8 @@ private:
   llvm::SmallVector<std::string> unbound;
   int64_t batch = 0;
   int32_t nextStream = 0;
-  /// What is done in another way than the file says, and the nodes.
+  /// A difference between what the file says and what is trained, with its
+  /// nodes.
   struct Override {
     bool isWarning;
     std::string what, remedy;

@@ -29,7 +29,7 @@ struct Binding {
   /// The ONNX element type of a tensor of narrow elements (NarrowTypes.h),
   /// otherwise 0.
   int32_t narrow = 0;
-  /// Of quantized tensors, the floating-point number of each element to which
+  /// For quantized tensors, the floating-point number of each element to which
   /// its gradient belongs; null if there is none.
   mlir::Value smooth;
 };

@@ -20,10 +20,9 @@ namespace ingot::onnx_import {
 struct NarrowType {
   /// Bits of an element in a file, where several share a byte.
   unsigned width;
-  /// Of integers, whether they have a sign. Unused for floats.
+  /// Whether integers have a sign. Unused for floats.
   bool isSigned;
-  /// Of floats: bits of exponent and mantissa, and the exponent's bias. 0
-  /// exponent bits mark an integer.
+  /// Bits of exponent and mantissa of floats, and the exponent's bias.
   unsigned exponentBits, mantissaBits;
   int bias;
   /// The largest finite number's bits, those of NaN, and those of infinity (or

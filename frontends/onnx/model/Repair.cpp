@@ -45,7 +45,8 @@ static void keepRawData(onnx::TensorProto &tensor) {
   tensor.clear_uint64_data();
 }
 
-/// Of initializers with one name, the last counts, as in ONNX Runtime.
+/// Removes initializers that others of the same name replace: the last counts,
+/// as in ONNX Runtime.
 static void mergeInitializers(Location file, onnx::GraphProto &graph) {
   llvm::StringMap<const onnx::TensorProto *> last;
   for (onnx::TensorProto &tensor : *graph.mutable_initializer()) {

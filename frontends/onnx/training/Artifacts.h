@@ -28,7 +28,7 @@ struct TrainingGraph {
   std::vector<std::pair<std::string, std::string>> gradients;
 };
 
-/// What a graph without a backward pass is evaluated by.
+/// The parts of a graph without a backward pass that evaluations need.
 struct EvaluationGraph {
   /// The outputs of the model that the loss is computed from, and other outputs
   /// that do not depend on labels.

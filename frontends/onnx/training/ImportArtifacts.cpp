@@ -56,8 +56,8 @@ private:
   /// Empty, with no loss, if there is no evaluation model.
   onnx::ModelProto evaluationModel;
   EvaluationGraph evaluation;
-  /// What the trainer's --export fills in; without nodes if there is nothing to
-  /// predict.
+  /// The model that the trainer's --export fills in; without nodes if there is
+  /// nothing to predict.
   onnx::ModelProto exported;
   ImportedModel result;
 };
@@ -127,7 +127,8 @@ LogicalResult ArtifactsImporter::readEvaluation() {
 // The module
 //===----------------------------------------------------------------------===//
 
-/// What has a gradient is trained; everything else is as in any model.
+/// Returns the roles of initializers: those with a gradient are trained;
+/// everything else is as in any model.
 FailureOr<llvm::StringMap<Role>>
 ArtifactsImporter::classify(const onnx::ModelProto &graph) {
   ExporterMetadata metadata;

@@ -15,7 +15,7 @@
 
 namespace ingot::onnx_import {
 
-/// What training information says, in the terms of a training step.
+/// Training information of an ONNX file, in the terms of a training step.
 struct TrainingInfo {
   /// The model's graph and the algorithm together, without the optimizer.
   onnx::ModelProto step;

@@ -76,8 +76,9 @@ static constexpr Tile kTiles[] = {
 static constexpr double kSplits[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32};
 /// A part has at least as many columns.
 static constexpr double kLeastDepth = 256;
-/// What a further tile of the same multiprocessor costs of `tile_seconds`: the
-/// next tile's operands are loaded while the last one's result is written.
+/// The share of `tile_seconds` that each further tile of a multiprocessor
+/// costs: the next tile's operands are loaded while the last one's result is
+/// written.
 static constexpr double kNextTile = 0.25;
 
 static double divideUp(double a, double b) { return std::ceil(a / b); }

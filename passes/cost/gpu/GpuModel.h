@@ -23,12 +23,12 @@ struct Traffic {
   static Traffic ofMemory(double bytes) { return {bytes, bytes}; }
 };
 
-/// What limits the time of a node of a step.
+/// The resource that limits the time of a node of a step.
 enum class Limit { Launch, Compute, Memory, Cache, Latency };
 llvm::StringRef getName(Limit limit);
 
 struct NodeTime {
-  /// Alone on the GPU, with its launch.
+  /// The time of the node if nothing else runs, with its launch.
   double seconds = 0;
   Limit limit = Limit::Launch;
   /// Operations of matmuls, convolutions and attention, masked ones excluded;
@@ -58,7 +58,7 @@ struct Attention {
   int32_t type = INGOT_BF16;
 };
 
-/// What one thread of a generated kernel does on average.
+/// The work of one thread of a generated kernel, on average.
 struct KernelWork {
   double blocks = 1, threadsPerBlock = 256, sharedBytes = 0;
   /// Instructions, and how often a thread waits for memory before it can go on.

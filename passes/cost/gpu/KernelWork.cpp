@@ -68,7 +68,8 @@ private:
   struct Chain {
     /// How many there are before a value is known.
     llvm::DenseMap<Value, unsigned> after;
-    /// Of all values, and of those before the last barrier.
+    /// The longest chain of loads of all values, and of those before the last
+    /// barrier.
     unsigned longest = 0, behind = 0;
     /// Loads in fewer loops are done before.
     unsigned depth = 0;

@@ -85,7 +85,7 @@ private:
   Node &add(exec::AbiCall call);
   void simulate();
 
-  /// What the main stream does in order.
+  /// An item of the main stream, which runs them in order.
   struct Item {
     enum Kind { Run, RegionStart, RegionWait, Exchange, ExchangeWait } kind;
     /// A node or a region.

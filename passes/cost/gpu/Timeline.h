@@ -15,7 +15,8 @@ namespace ingot::gpu_model {
 
 struct Node {
   std::string name;
-  /// As of entry points: kernel, matmul, convolution, attention, copy, ...
+  /// The kind of work, named as for entry points: kernel, matmul, convolution,
+  /// attention, copy, ...
   llvm::StringRef kind;
   double start = 0, end = 0;
   /// Whether it is in a region beside other nodes.

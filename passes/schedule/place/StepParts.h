@@ -53,7 +53,7 @@ private:
   llvm::SmallVector<Gradient> gradients;
   /// The gradients of all updates.
   llvm::SmallVector<mlir::Value> read;
-  /// What belongs to the optimizer if nothing else reads it.
+  /// Operations that belong to the optimizer if nothing else reads them.
   llvm::DenseSet<mlir::Operation *> candidates;
 };
 

@@ -128,8 +128,8 @@ struct Rematerialize : ingot::impl::RematerializeBase<Rematerialize> {
   }
 
 private:
-  /// What exchanges need beside the arena on one rank. Functions have the
-  /// memory of their exchanges in common, in order.
+  /// Returns the bytes that exchanges need on one rank in addition to the
+  /// arena. Functions have the memory of their exchanges in common, in order.
   int64_t countPayloads(ArrayRef<func::FuncOp> functions) const {
     SmallVector<int64_t> largest;
     for (func::FuncOp func : functions) {
@@ -341,7 +341,8 @@ private:
     return {bytes, measureArenaUse(graph, lifetimes)};
   }
 
-  /// Of the arena. A share is of the activations without a budget.
+  /// Returns the budget of the arena in bytes. A share is of the activations
+  /// without a budget.
   int64_t findBudget() const {
     if (memoryBudget.empty())
       return std::numeric_limits<int64_t>::max();
@@ -362,8 +363,9 @@ private:
     double activations = 0;
   };
 
-  /// Of the function with the largest arena, which is that of all functions:
-  /// what a trainer without a budget says of its memory.
+  /// Returns the split of the function with the largest arena, which is the
+  /// arena of all functions: what a trainer without a budget says of its
+  /// memory.
   ArenaSplit splitArena(ArrayRef<func::FuncOp> functions) const {
     ArenaSplit largest;
     for (func::FuncOp func : functions) {
@@ -422,7 +424,7 @@ private:
 
   RematNames names;
   MemorySize size;
-  /// Beside the arena: states, and staging of inputs.
+  /// Bytes outside of the arena: states, and staging of inputs.
   int64_t fixedBytes = 0, budget = 0;
   ArenaSplit split;
   std::shared_ptr<const Target> target;

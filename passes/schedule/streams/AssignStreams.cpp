@@ -330,8 +330,8 @@ private:
              << remark::reason("the arena would be larger"));
   }
 
-  /// What a region and the time that it can wait are at least, in launches: it
-  /// takes two more edges of the graph.
+  /// The least time of a region, and the least that it can wait, in launches: a
+  /// region takes two more edges of the graph.
   static constexpr double leastLaunches = 3;
 
   /// By node.

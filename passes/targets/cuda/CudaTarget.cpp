@@ -343,8 +343,8 @@ CudaTarget::getFloat8Matmuls(ScaleLayout layout) const {
   if (capability < kFirstOfFloat8)
     return refuse("has no 8-bit floats, which sm_89 was the first to have");
   if (layout == ScaleLayout::Runs && capability != kHopper)
-    return refuse("has no matmuls with scales of 128 elements, which sm_90 "
-                  "alone has");
+    return refuse("has no matmuls with scales of 128 elements, which only "
+                  "sm_90 has");
   if (layout == ScaleLayout::Tiles && capability < kBlackwell)
     return refuse("has no matmuls with scales of 32 elements, which sm_100 was "
                   "the first to have");

@@ -197,7 +197,7 @@ def PadConvolutions : Pass<"ingot-pad-convolutions", "::mlir::func::FuncOp"> {
 }
 
 def FuseConvolutions : Pass<"ingot-fuse-convolutions", "::mlir::func::FuncOp"> {
-  let summary = "makes statistics of a convolution's result, and the normalization of its input, parts of the call";
+  let summary = "fuses batch-norm statistics, and the normalization of the input, into cuDNN convolutions";
   let description = [{
     Batch normalization after a convolution sums its result and the squares of the differences from the mean, and the
     next convolution reads the result times a number of its channel, plus another, after ReLU. cuDNN has convolutions

@@ -32,7 +32,7 @@ struct Chunk {
   std::atomic<Chunk *> next = nullptr;
 };
 
-/// What else is known of a mapping.
+/// A watched mapping, with the identity of its file.
 struct Watched {
   Mapping *entry;
   dev_t device;

@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// What a path leads to: the file, or, if there is none yet, its folder and the
+/// The target of a path: the file, or, if there is none yet, its folder and the
 /// name that it would get. Folders that do not exist either are part of the
 /// name.
 struct Target {

@@ -22,7 +22,7 @@ namespace ingot::runtime {
 /// the same file, through links or in other words.
 class OutputPaths {
 public:
-  /// What an output is: a file that is replaced, a folder that files are
+  /// The kind of an output: a file that is replaced, a folder that files are
   /// written into, or a file that a run can do without, which is not prepared.
   enum class Kind { File, Folder, Cache };
 

@@ -46,8 +46,9 @@ template <typename Kernels> struct VectorBuilds {
   }
 };
 
-/// Of the builds genericKernels, avx2Kernels and avx512Kernels in scope, the
-/// widest that this CPU runs; CPUs of other kinds have the first alone.
+/// Chooses the widest of the builds genericKernels, avx2Kernels and
+/// avx512Kernels in scope that this CPU runs. CPUs other than x86-64 have
+/// genericKernels only.
 #ifdef __x86_64__
 #define INGOT_CHOOSE_KERNELS()                                                 \
   ::ingot::runtime::VectorBuilds{genericKernels, avx2Kernels, avx512Kernels}   \

@@ -13,7 +13,8 @@
 
 namespace ingot::runtime {
 
-/// What a program wrote to stdout, and its status as waitpid() gives it.
+/// The text that a program wrote to stdout, and its status as waitpid() gives
+/// it.
 struct ProcessOutput {
   std::string text;
   int status = 0;

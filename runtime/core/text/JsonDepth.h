@@ -14,8 +14,8 @@
 
 namespace ingot {
 
-/// What arrays and objects may nest in each other; nothing that programs write
-/// comes near.
+/// The deepest nesting of arrays and objects that is read; nothing that
+/// programs write comes near.
 inline constexpr size_t kMostJsonDepth = 64;
 
 /// Whether arrays and objects nest deeper than `kMostJsonDepth`. The text may

@@ -72,9 +72,9 @@ void updateRow(const ScoreBlock &scores, int64_t row, Range columns, float *p,
   states.total[row] += sumLanes(parts);
 }
 
-/// The same for `Rows` queries, from the first on, where scores are products
-/// times a positive number: a vector of each in turn, so that none waits for
-/// the vectors before.
+/// Updates `Rows` queries, from the first on, where scores are products times a
+/// positive number: a vector of each in turn, so that none waits for the
+/// vectors before.
 template <int Rows>
 void updatePlainRows(const ScoreBlock &scores, int64_t first, Range columns,
                      float *p, int64_t ldp, RowStates &states, float *sum,
@@ -118,7 +118,7 @@ void updatePlainRows(const ScoreBlock &scores, int64_t first, Range columns,
     states.total[first + r] += sumLanes(parts[r]);
 }
 
-/// The same for the `rows` queries of a strip, whatever the scores.
+/// Updates the `rows` queries of a strip, whatever the scores.
 void updateStrip(const ScoreBlock &scores, int64_t first, int64_t rows,
                  Range columns, float *p, int64_t ldp, RowStates &states,
                  float *sum, int64_t width) {
@@ -273,8 +273,9 @@ private:
   float *keys, *values;
 };
 
-/// The same on vector units: one strip of queries after the other, so that its
-/// scores stay in the L1 cache, with keys and values packed in the L2 cache.
+/// Computes the forward pass on vector units: one strip of queries after the
+/// other, so that its scores stay in the L1 cache, with keys and values packed
+/// in the L2 cache.
 void computeForward(const Operands &o, int64_t task, float *scratch) {
   if (o.tiles)
     return computeForwardOnTiles(o, task, scratch);

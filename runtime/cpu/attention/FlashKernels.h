@@ -75,10 +75,10 @@ struct Kernels {
   Kernel forward;
   /// All gradients of one key head and of the heads that use it.
   Kernel headGradients;
-  /// The same gradients in smaller tasks, a block of queries of one head and a
-  /// block of keys of one key head, for which scores are computed twice. The
-  /// bits are the same. First comes what they have in common: for each query of
-  /// a block the dot product of the result and its cotangent.
+  /// Computes the same gradients in smaller tasks, a block of queries of one
+  /// head and a block of keys of one key head, for which scores are computed
+  /// twice. The bits are the same. First comes what they have in common: for
+  /// each query of a block the dot product of the result and its cotangent.
   Kernel delta, queryGradients, keyGradients;
 };
 

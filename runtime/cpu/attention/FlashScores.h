@@ -78,8 +78,8 @@ struct ScoreBlock {
                       b + w, kKeyBlock, w, columnsOf(r), c + r * kKeyBlock,
                       kKeyBlock);
   }
-  /// The same for a strip and the panel b, whose first column is `first`:
-  /// computes those of `columns` that are in the panel, if any.
+  /// Multiplies a strip by the panel b, whose first column is `first`: computes
+  /// those of `columns` that are in the panel, if any.
   static void multiplyPanel(int64_t rows, int64_t size, const float *a,
                             int64_t lda, const float *b, int64_t ldb,
                             int64_t first, Range columns, float *c,

@@ -84,7 +84,7 @@ inline void multiplyTile(int64_t depth, const float *a, Distance lda,
       store(c + r * ldc + v * kLanes, sum[r][v]);
 }
 
-/// The same for any number of rows.
+/// Multiplies any number of rows.
 template <int Vectors, bool ByColumns, typename Distance>
 void multiplyRows(int64_t rows, int64_t depth, const float *a, Distance lda,
                   const float *b, int64_t ldb, float *c, int64_t ldc,

@@ -15,7 +15,7 @@ namespace ingot::runtime::depthwise {
 
 /// The most neighbouring taps that kernels combine.
 inline constexpr int64_t kTaps = 7;
-/// The same in groups of several channels.
+/// The most taps of a row in groups of several channels.
 inline constexpr int64_t kGroupTaps = 3;
 
 /// A row of `pixels` results, toStep apart: pixel p is the sum, over `rows`
@@ -62,8 +62,8 @@ struct Kernels {
   void (*combine)(const Line &line);
   /// For 1 to 7 taps, of 1, 2, 3 or 5 rows.
   void (*correlate)(const Correlation &correlation);
-  /// The same in groups of 4, 8 or 16 channels: for 1 to 3 taps, or 1 or 3, and
-  /// for 1 to 3 taps of one row.
+  /// The kernels for groups of 4, 8 or 16 channels: for 1 to 3 taps, or 1 or 3,
+  /// and for 1 to 3 taps of one row.
   void (*combineGroups)(const Line &line);
   void (*correlateGroups)(const Correlation &correlation);
 };

@@ -38,7 +38,7 @@ int64_t getFilterIndex(const ingot_conv_desc &desc,
 /// A conflict that no distance has.
 inline constexpr int64_t kNoConflict = int64_t(1) << 60;
 
-/// What a thread has of its own.
+/// The scratch memory of a thread.
 struct Room {
   int64_t *tags;
   float *rows, *others;
@@ -74,8 +74,8 @@ struct Edges {
   }
 };
 
-/// Of `taps` taps, `distance` columns apart from column `first` on, those that
-/// are inside a row.
+/// The range of `taps` taps, `distance` columns apart from column `first` on,
+/// that are inside a row.
 struct TapsInside {
   int64_t begin, end;
 

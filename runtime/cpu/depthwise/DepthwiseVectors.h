@@ -156,8 +156,8 @@ void correlateVectors(const Correlation &c, int64_t channel) {
         store(to + r * c.rowStep + t * c.sumStep + v * kLanes, sums[r][t][v]);
 }
 
-/// Of neighbouring vectors of channels, as many as registers hold sums for:
-/// memory is then read in longer pieces.
+/// Correlates neighbouring vectors of channels, up to the number that registers
+/// hold sums for: memory is then read in longer pieces.
 template <int Rows, int Taps> void correlateRows(const Correlation &c) {
   constexpr int fitting = (kLanes == 16 ? 27 : 12) / (Rows * Taps);
   constexpr int vectors = fitting > 3 ? 3 : fitting > 1 ? fitting : 1;

@@ -45,7 +45,7 @@ public:
   void run(ConvKind kind, const char *filter, char *scratch);
 
 private:
-  /// What a thread has of its own.
+  /// The scratch memory of a thread.
   struct Room {
     int64_t *tags;
     float *rows, *results;
@@ -90,7 +90,7 @@ private:
   /// Whether the last pair of channels has a zero.
   bool isPadded;
   RowReader reader;
-  /// Of a group: elements that are summed for each tap, and results.
+  /// The sizes of a group: elements that are summed for each tap, and results.
   int64_t depth, columns;
   PanelList panels;
   const float *packed = nullptr;

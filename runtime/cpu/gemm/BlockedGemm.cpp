@@ -28,7 +28,8 @@ PanelPacker::PanelPacker(const Kernels &kernels, const Panel &panel, char *to,
                                 2 * lineBytes * panel.size > kL1Bytes);
 }
 
-/// What is read of `size` elements of the inner dimension, from `first` on.
+/// Returns what is read for `size` elements of the inner dimension, from
+/// `first` on.
 Fetches PanelPacker::getFetches(int64_t first, int64_t size) const {
   int64_t bytes = getElementBytes(panel.from.type);
   const void *data = (panel.from + first * panel.innerStride).data;

@@ -42,7 +42,7 @@ struct Description {
   }
 
   memory::desc input, filter, output;
-  /// The same tensors with a layout that the library chooses.
+  /// The tensors with a layout that the library chooses.
   memory::desc inputAny, filterAny, outputAny;
   memory::dims strides, dilations, padLow, padHigh;
   dnnl::primitive_attr attributes;

@@ -56,7 +56,7 @@ struct BlasLt::Plan : ingot_context::Cached {
   cublasLtMatmulAlgo_t algorithm = {};
   cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
   bool isDouble = false, isSupported = false;
-  /// What distinguishes it from others of its shape.
+  /// A text that distinguishes the matmul from others of its shape.
   std::string variant;
   /// The addresses of a bias and of auxiliary data.
   std::vector<const void *> vectors;

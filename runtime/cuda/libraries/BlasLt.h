@@ -85,7 +85,7 @@ private:
     void *result, *scratch;
     int64_t scratchBytes;
   };
-  /// What matmuls of one shape have in common.
+  /// The choice that matmuls of one shape share.
   struct Choice {
     /// Nothing if the library has none.
     std::optional<cublasLtMatmulAlgo_t> algorithm;

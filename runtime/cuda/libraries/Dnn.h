@@ -37,8 +37,8 @@ namespace ingot::runtime {
 /// Which of the three tensors of a convolution is computed from the others.
 enum class ConvolutionResult { Output, InputGrad, FilterGrad };
 
-/// What is computed with a convolution: a normalization of the input, and the
-/// sums of the result and of its squares.
+/// The work that is fused into a convolution: a normalization of the input, and
+/// the sums of the result and of its squares.
 struct ConvolutionFusion {
   bool normalizes = false, sums = false;
 };
@@ -49,7 +49,7 @@ struct ConvolutionTensors {
   const void *input, *filter, *output;
   /// The input is max(input scale + shift, 0), by channel.
   const void *scale = nullptr, *shift = nullptr;
-  /// Of each channel of the output.
+  /// Sums over each channel of the output.
   const void *sums = nullptr, *squares = nullptr;
 
   ConvolutionFusion getFusion() const {

@@ -17,7 +17,8 @@ namespace ingot::runtime {
 /// The major versions of CUDA whose libraries trainers work with.
 constexpr int kOldestToolkit = 12, kNewestToolkit = 13;
 
-/// What to do where a library or the driver lacks memory beside the plan.
+/// The hint of errors where a library or the driver lacks memory outside of the
+/// plan.
 constexpr const char *kMemoryHint =
     "leave some memory of the GPU to CUDA's libraries: compile with a smaller "
     "--batch or --memory-budget, or free memory of the GPU";

@@ -11,7 +11,7 @@
 
 using namespace ingot::runtime;
 
-/// What ran on the GPU is asked for by these kinds.
+/// The kinds of records that show what ran on the GPU.
 static constexpr CUpti_ActivityKind kKinds[] = {
     CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
     CUPTI_ACTIVITY_KIND_MEMSET};

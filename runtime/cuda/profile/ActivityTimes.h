@@ -54,7 +54,8 @@ private:
     int64_t number, kernel;
     int32_t queue;
   };
-  /// What ran on the GPU: of a node of a graph, or 0, and of a call of the API.
+  /// A piece of work that ran on the GPU: of a node of a graph, or 0, and of a
+  /// call of the API.
   struct Activity {
     uint64_t node;
     uint32_t launch;
@@ -90,7 +91,7 @@ private:
   std::optional<Call> current;
   int64_t calls = 0;
   std::unordered_map<uint64_t, Call> nodes;
-  /// Of the run that is under way, as what ran in it.
+  /// The calls of the run that is in flight, by what ran in it.
   std::unordered_map<uint32_t, Call> launches;
   std::vector<Activity> activities;
   /// The functions of the libraries that ran, by their names.

@@ -18,7 +18,7 @@ using namespace ingot::runtime;
 
 namespace {
 
-/// What a file begins with. The pixels follow.
+/// The beginning of a file. The pixels follow.
 struct Header {
   uint64_t magic = 0x31676e69'63697069;
   PictureCache::Key key{}, content{};

@@ -83,7 +83,7 @@ std::optional<size_t> Pipe::read(char *to, size_t size, int milliseconds) {
   return std::nullopt;
 }
 
-/// What has come through pipes.
+/// The files that have come through pipes.
 static std::mutex mutex;
 static std::map<std::string, std::unique_ptr<NamelessFile>> known;
 

@@ -69,7 +69,7 @@ bool ingot::runtime::isTar(std::string_view bytes) {
 
 namespace {
 
-/// What headers before a member say about it.
+/// The values that headers before a member give it.
 struct Overrides {
   std::optional<std::string> name;
   std::optional<uint64_t> size;

@@ -25,7 +25,7 @@
 
 namespace ingot::runtime {
 
-/// What a batch is made of.
+/// The source of a batch: its data and the inputs that it fills.
 struct BatchPlan {
   const Dataset *data = nullptr;
   /// The inputs, with offsets in the memory of the batch.
@@ -58,7 +58,7 @@ void fillRows(const BatchPlan &plan, const std::vector<InputSpec> &inputs,
               const QueueOptions &options, int64_t first, int64_t count,
               char *place, Workspace &workspace);
 
-/// What a batch cost.
+/// The cost of a batch.
 struct QueueTimes {
   /// The time that next() waited, and that workers spent on the batch.
   double waitMs = 0, decodeMs = 0;
@@ -110,7 +110,7 @@ public:
   const BatchPlan &getPlan() const {
     return *slots[static_cast<size_t>(taken - 1) % slots.size()].plan;
   }
-  /// What the last batch cost.
+  /// Returns the cost of the last batch.
   const QueueTimes &getTimes() const { return times; }
   int64_t countWorkers() const { return wanted; }
   /// Whether the system had fewer threads than were wanted. Without any, next()

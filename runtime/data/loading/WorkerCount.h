@@ -35,8 +35,8 @@ private:
 
   int64_t most, settling;
   int64_t count = 1;
-  /// What the number was changed by, while that is on trial, and the time
-  /// between batches before.
+  /// The change of the number that is on trial, and the time between batches
+  /// before.
   int64_t trial = 0;
   double before = 0;
   /// The batches that are not judged, the windows until the next trial, and as

@@ -41,8 +41,8 @@ struct PictureSize {
   int64_t width = 0, height = 0;
 };
 
-/// What pixels are decoded to. Conversions are Pillow's: alpha is dropped, and
-/// gray is 0.299 red + 0.587 green + 0.114 blue.
+/// The format that pixels are decoded to. Conversions are Pillow's: alpha is
+/// dropped, and gray is 0.299 red + 0.587 green + 0.114 blue.
 struct PixelFormat {
   bool isGray = false;
   /// Whether samples of 16 bits stay deep; else the higher byte is taken.

@@ -82,7 +82,7 @@ public:
   bool canKeep(bool isTraining) const {
     return takesPictures() && countFixed(isTraining);
   }
-  /// What the recipe says of sequences; null if it is not about them.
+  /// Returns the part of the recipe about sequences; null if it has none.
   const SequenceRecipe *getSequence() const {
     return sequence ? &*sequence : nullptr;
   }
@@ -98,7 +98,7 @@ public:
              const std::string &where) const;
 
 private:
-  /// What is kept by --cache names these by their numbers.
+  /// The kind of a step. Files of --cache refer to kinds by number.
   enum class Kind {
     Resize,
     Crop,

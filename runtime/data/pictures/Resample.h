@@ -40,7 +40,7 @@ struct ResampleScratch {
 void resample(const Picture &from, const AxisMap &x, const AxisMap &y,
               Picture &to, ResampleScratch &scratch);
 
-/// As resample, of the nearest pixels alone, as Pillow finds them.
+/// Resamples by the nearest pixels, as Pillow finds them.
 void resampleNearest(const Picture &from, const AxisMap &x, const AxisMap &y,
                      Picture &to);
 

@@ -37,7 +37,7 @@ struct ReaderOptions {
   /// The classes of folders of pictures, in the order of their labels; empty
   /// for those that a folder has.
   std::vector<std::string> classes = {};
-  /// What comes through a pipe and is read as it comes; null for files.
+  /// The stream of a pipe, which is read as it comes; null for files.
   std::shared_ptr<SampleStream> stream = nullptr;
 };
 

@@ -105,7 +105,8 @@ public:
 
 private:
   struct Extension {
-    /// As the first member of the kind has it, and in small letters.
+    /// The extension as the first member of the kind has it, and in small
+    /// letters.
     std::string written, lower;
   };
   struct Field {

@@ -21,7 +21,7 @@ namespace ingot::runtime {
 class Recipe;
 using Recipes = std::map<std::string, Recipe>;
 
-/// What an input holds of the sequences in a row.
+/// The values of an input for the sequences in a row.
 enum class SequenceRole {
   /// The sequences by which rows are laid out.
   Tokens,

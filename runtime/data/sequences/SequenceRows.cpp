@@ -150,8 +150,9 @@ struct Element {
 
 } // namespace
 
-/// What a mask holds for tokens that do not see each other, and for those that
-/// do: floating-point masks are added to scores, the others choose.
+/// Returns the elements of a mask for tokens that do not see each other, and
+/// for those that do: floating-point masks are added to scores, the others
+/// choose.
 static std::pair<Element, Element> getMaskElements(DType type) {
   if (isFloat(type))
     return {Element(-std::numeric_limits<double>::infinity(), type),

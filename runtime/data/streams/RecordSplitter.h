@@ -19,7 +19,7 @@ namespace ingot::runtime {
 /// The kinds of files whose samples can be taken as they come.
 enum class StreamKind { JsonLines, Table, Tokens, Tar };
 
-/// What the begin of a stream shows.
+/// A guess from the beginning of a stream.
 struct StreamGuess {
   /// None for files that are read as a whole.
   std::optional<StreamKind> kind;
@@ -43,7 +43,7 @@ public:
   virtual Part find(std::string_view bytes, bool isAtEnd) = 0;
   /// The first bytes are gone.
   virtual void remove(size_t count) = 0;
-  /// What belongs before each part.
+  /// Returns the bytes that belong before each part.
   virtual std::string_view getHead() const { return {}; }
 };
 

@@ -42,7 +42,7 @@ struct Evidence {
   double triedStep = 0;
   /// Between two checkpoints, in steps; 0 without checkpoints.
   int64_t saveEvery = 0;
-  /// What a rank sends, and for how long collectives were in flight.
+  /// The bytes that a rank sends, and the time that collectives were in flight.
   double sentBytes = 0, link = 0;
 
   /// The threads of kernels, 0 on a GPU, and the cores that they may use.
@@ -86,7 +86,8 @@ const char *getName(Cause cause);
 
 /// An option of the trainer to change, or of ingotc.
 struct Advice {
-  /// As it is written on a command line or, with `isVariable`, before it.
+  /// The option as it is written on a command line or, with `isVariable`,
+  /// before it.
   std::string option, value;
   bool isVariable = false;
   /// Whether the model has to be compiled again.
@@ -95,7 +96,7 @@ struct Advice {
 
 struct Finding {
   Cause cause;
-  /// What was measured, in a sentence.
+  /// The measurement, in a sentence.
   std::string evidence;
   std::vector<Advice> advice;
   /// The part of the time of a sample that is saved if the advice is followed,

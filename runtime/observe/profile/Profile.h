@@ -38,10 +38,10 @@ struct ProfiledStep {
   int64_t residentBytes = 0;
 };
 
-/// What has been recorded of a run.
+/// The recorded events of a run.
 struct Profile {
   std::vector<ingot_event> events;
-  /// What events refer to.
+  /// The names that events refer to.
   std::vector<std::string> names;
   std::vector<ProfiledStep> steps;
 };
@@ -82,8 +82,8 @@ private:
   size_t kept = 0;
 };
 
-/// What ran a profiled program, and how that was timed if not by the host's
-/// clock.
+/// The device that ran a profiled program, and how that was timed if not by the
+/// host's clock.
 struct ProfiledDevice {
   std::string description, times;
 };

@@ -18,7 +18,7 @@ using namespace ingot::runtime;
 
 namespace {
 
-/// What the runs of a kernel, or of several, took.
+/// The sums over the runs of a kernel, or of several.
 struct Sum {
   double microseconds = 0, bytes = 0, flops = 0, bound = 0;
   int64_t calls = 0;

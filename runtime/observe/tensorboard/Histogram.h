@@ -27,7 +27,7 @@ public:
   int64_t getZeros() const { return zeros; }
   /// Elements that are not zero but so small that digits are lost.
   int64_t getSubnormal() const { return subnormal; }
-  /// Of the finite elements; zero if there are none.
+  /// Returns the smallest of the finite elements; zero if there are none.
   double getMin() const { return finite == 0 ? 0 : smallest; }
   double getMax() const { return finite == 0 ? 0 : largest; }
   double getSum() const { return sum; }
@@ -46,7 +46,7 @@ private:
   static constexpr int64_t kBuckets = int64_t(1) << 11;
   static constexpr int kShift = 20;
 
-  /// Those of negative numbers come first, in reverse.
+  /// The counts of buckets; buckets of negative numbers come first, in reverse.
   std::vector<int64_t> counts;
   int64_t elements = 0, finite = 0, zeros = 0, subnormal = 0;
   double smallest = 0, largest = 0, sum = 0, squares = 0;

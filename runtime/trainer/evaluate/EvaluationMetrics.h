@@ -22,7 +22,7 @@ namespace ingot::runtime {
 
 class Communicator;
 
-/// What batches add up to, by the names of outputs without `metric.`.
+/// Sums over batches, by the names of outputs without `metric.`.
 struct MetricSums {
   std::map<std::string, std::vector<double>> sums;
   /// One value, or one for each column, for each row.

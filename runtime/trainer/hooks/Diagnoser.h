@@ -57,7 +57,7 @@ private:
   /// returns how many.
   std::optional<int64_t> startTrial() const;
   Evidence measure(const Profile &profile);
-  /// What the system counts since it started.
+  /// The system's counts since it started.
   struct Counters {
     double majorFaults = 0, memoryStallMs = 0;
     ProcessorUse processors;
@@ -67,7 +67,7 @@ private:
   void addKernels(const Profile &profile, Evidence &evidence) const;
   void addLink(const Profile &profile, Evidence &evidence) const;
   bool isMeasuring() const { return steps >= kWarmup && triedWorkers == 0; }
-  /// What is known of the steps before they are profiled.
+  /// Returns the evidence of the steps before they are profiled.
   Evidence summarizeData() const;
 
   RunContext context;

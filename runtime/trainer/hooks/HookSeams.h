@@ -17,7 +17,7 @@ class Checkpointing;
 class RunPlan;
 class TensorBoard;
 
-/// What hooks may use of a run beyond its context.
+/// The parts of a run that hooks may use in addition to its context.
 struct HookSeams {
   const RunPlan &plan;
   Checkpointing &checkpointing;

@@ -25,7 +25,7 @@
 
 namespace ingot::runtime {
 
-/// What is wrong with a parameter.
+/// A problem of a parameter.
 enum class Ailment {
   /// The weight, its gradient or its update has elements that are NaN or
   /// infinite.

@@ -29,7 +29,7 @@ class Watch;
 /// A step whose results have been read.
 struct StepResults {
   const StepMetrics &metrics;
-  /// What its batches cost, and the milliseconds that it waited for them.
+  /// The cost of its batches, and the milliseconds that it waited for them.
   const QueueTimes &data;
   double waitedMs;
 };

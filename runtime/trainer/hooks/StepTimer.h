@@ -19,7 +19,7 @@
 
 namespace ingot::runtime {
 
-/// What was measured of some steps.
+/// The measured times of some steps.
 struct StepTimes {
   int64_t steps = 0;
   /// The median of the steps, and the part of it that they waited for data.

@@ -51,7 +51,7 @@ public:
   /// Says if the system has fewer threads than were wanted.
   void printNotes(Console &console) const;
 
-  /// What the batches since the last call cost.
+  /// Returns the cost of the batches since the last call.
   QueueTimes takeTimes();
 
 private:

@@ -49,7 +49,8 @@ public:
   /// The names of the classes of folders of pictures; empty for other data.
   const ClassNames &getClasses() const { return classes; }
 
-  /// Those that come through a pipe are not counted.
+  /// Returns the number of samples; those that come through a pipe are not
+  /// counted.
   int64_t countTraining() const { return stream ? 0 : count(training); }
   int64_t countEvaluation() const { return count(evaluation); }
   /// Returns the micro-batches of a step on all ranks.

@@ -61,7 +61,7 @@ private:
     /// The time that its data took, in milliseconds.
     double dataMs;
     Results results;
-    /// What was sampled for the step, and what its batches cost.
+    /// The samples of the step, and the cost of its batches.
     size_t group;
     QueueTimes data;
   };
@@ -85,7 +85,7 @@ private:
   const StepHooks &hooks;
   Progress &progress;
   TrainingLog &log;
-  /// What a step of each variant that is used costs.
+  /// The cost of a step of each variant that is used.
   std::vector<StepCost> costs;
   std::unique_ptr<Feed> feed;
   std::deque<Started> started;

@@ -34,7 +34,7 @@ private:
   const StopRequest &stop;
   /// Sums over the ranks, once the exchange has ended.
   struct Sums {
-    /// Those that were asked to stop, and those that write a checkpoint.
+    /// The ranks that were asked to stop, and those that write a checkpoint.
     int32_t stops = 0, writers = 0;
   } sums;
   Communicator::Ticket exchange = 0;

@@ -181,7 +181,7 @@ void ingot::runtime::addRunOptions(CLI::App &app, Options &options,
   addRates(app, options);
   app.add_option("--ema", options.ema,
                  "Evaluate and export the exponential moving average of the "
-                 "weights, whose part in each step's average is this")
+                 "weights: the decay of the average, such as 0.999")
       ->type_name("DECAY")
       ->check(isNumberFrom(0, 1))
       ->group(kRun);

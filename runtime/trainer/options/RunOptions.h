@@ -43,8 +43,8 @@ bool haveVectorsNoDecay(const std::map<std::string, double> &hyperparameters);
 std::vector<std::string>
 formatGroups(const std::map<std::string, double> &hyperparameters);
 
-/// Leaves of a run with --diagnose what is measured: no output but checkpoints,
-/// which go to a folder of their own. Throws usageError.
+/// Turns off the outputs of a run with --diagnose, except checkpoints, which go
+/// to a folder of their own. Throws usageError.
 void limitToDiagnosis(Options &options);
 
 } // namespace ingot::runtime

@@ -429,7 +429,8 @@ static void checkTogether(const Options &options) {
                      "give --eval-data FILE.npz");
 }
 
-/// Leaves of a run its evaluation: what is made of steps is not opened.
+/// Turns off everything in a run except its evaluation: outputs of steps are
+/// not opened.
 static void limitToEvaluation(Options &options) {
   options.steps = 0;
   options.epochs.reset();

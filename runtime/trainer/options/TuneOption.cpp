@@ -18,7 +18,7 @@ std::optional<double> ingot::runtime::parseMeasuring(std::string_view value) {
   return isNumber && std::isfinite(seconds) && seconds > 0 ? seconds : 0;
 }
 
-/// Leaves of a run the steps alone, which are timed.
+/// Turns off everything in a run except its steps, which are timed.
 static void limitToSteps(Options &options) {
   if (options.data.empty())
     throw usageError("--tune", "needs --data",

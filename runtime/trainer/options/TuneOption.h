@@ -20,8 +20,8 @@ namespace ingot::runtime {
 /// on by default. Throws usageError.
 void readTune(Options &options, const Manifest &manifest);
 
-/// Returns the seconds in an option's value `measure:SECONDS`, 0 if that is no
-/// number above 0, nothing for other values.
+/// Returns the seconds in an option's value `measure:SECONDS`; 0 if they are
+/// not positive, nothing for other values.
 std::optional<double> parseMeasuring(std::string_view value);
 
 } // namespace ingot::runtime

@@ -25,7 +25,7 @@ static void inheritLength(Options &options, int64_t totalSteps) {
 
 using Words = std::map<std::string, std::vector<std::string>>;
 
-/// As on a command line.
+/// Returns an option as it is written on a command line.
 static std::string describe(const std::string &name,
                             const std::vector<std::string> &values) {
   std::string text;

@@ -26,7 +26,7 @@ class StopRequest;
 /// copy this struct.
 struct RunContext {
   Session &session;
-  /// Those in force: a resumed run changes them to what it inherits.
+  /// The options in force: a resumed run changes them to what it inherits.
   Options &options;
   Console &console;
   Communicator &ranks;
@@ -47,7 +47,7 @@ struct RunStart {
   /// without one.
   int64_t samples = 0;
   std::optional<RunSettings> settings = std::nullopt;
-  /// Of the steps before, those that loss scaling skipped.
+  /// The number of earlier steps that loss scaling skipped.
   int64_t skipped = 0;
 };
 

@@ -50,7 +50,8 @@ public:
   /// Whether the rate is the same whether or not the last `steps` steps before
   /// that many updates made one.
   bool isRateKnown(int64_t updates, int64_t steps) const;
-  /// What going back to checkpoints has made of the learning rate.
+  /// Returns the factor by which going back to checkpoints has reduced the
+  /// learning rate.
   double getRateScale() const { return rateScale; }
 
   const Schedule &getSchedule() const { return schedule; }

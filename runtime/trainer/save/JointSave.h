@@ -75,7 +75,7 @@ private:
   CheckpointInfo info;
   Retention retention;
   int64_t step = -1;
-  /// What the thread that writes has done; read once it is not busy.
+  /// The progress of the thread that writes; read once it is not busy.
   struct Part {
     bool isDone = false;
     uint32_t crc = 0;

@@ -202,7 +202,8 @@ static double anneal(double from, double to, double progress) {
   return to + (from - to) / 2 * (1 + std::cos(std::numbers::pi * progress));
 }
 
-/// As torch's OneCycleLR counts: the highest rate is that of step `up` + 1.
+/// Returns the factor of torch's OneCycleLR: the highest rate is that of step
+/// `up` + 1.
 double Schedule::getOneCycleFactor(int64_t step) const {
   constexpr double upPart = 0.3;
   auto steps = static_cast<double>(std::max<int64_t>(total, 2));

@@ -15,8 +15,8 @@
 
 using namespace ingot::runtime;
 
-/// What is copied at a time. A kernel waits for one such piece at most while
-/// another thread copies it.
+/// The size of a piece that is copied at a time. A kernel waits for one such
+/// piece at most while another thread copies it.
 static constexpr int64_t kPieceBytes = int64_t(1) << 20;
 
 void ingot::runtime::copyPastCaches(char *to, const char *from, int64_t bytes) {

@@ -38,7 +38,7 @@ public:
   /// copy, which is valid once the copy is done, until the next call. Throws
   /// failure.
   void take(Sets sets);
-  /// As in DelayedCopy.
+  /// Completes the copy, or waits for it (DelayedCopy).
   void finish() { copy.finish(); }
   void wait() const { copy.wait(); }
 

@@ -169,7 +169,7 @@ std::optional<Tuned> ingot::runtime::parseTuned(std::string_view text) {
 // The run
 //===----------------------------------------------------------------------===//
 
-/// What may be chosen: nothing that the user has chosen.
+/// Returns the axes of the search: nothing that the user has chosen.
 static std::vector<TuneAxis> listAxes(const Options &options) {
   std::vector<TuneAxis> axes;
   int64_t cores = countProcessors();
@@ -223,7 +223,7 @@ static std::vector<std::string> listVariables(const Settings &settings) {
   return variables;
 }
 
-/// What a choice depends on besides the machine: the compiled model, how its
+/// Returns the key of a choice, which depends on the compiled model, how its
 /// data is made, and what the user has chosen already.
 static std::string makeKey(const Options &options, const Manifest &manifest,
                            std::string_view text) {

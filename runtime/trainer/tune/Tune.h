@@ -27,14 +27,14 @@ class Console;
 /// --workers=2.
 using Settings = std::vector<std::string>;
 
-/// What --tune may choose, each from values of its own.
+/// A setting that --tune may choose, with its values.
 struct TuneAxis {
   /// Whether it matters only where steps wait for data.
   bool isForData = false;
   std::vector<std::string> alternatives;
 };
 
-/// What --tune found.
+/// The result of --tune.
 struct Tuned {
   Settings settings;
   /// The time of a step without the settings and with them: of two

@@ -50,7 +50,7 @@ static int64_t countNotFinite(const char *data, DType dtype, int64_t count) {
 
 namespace {
 
-/// What the model had before the first step, for the rare state that has
+/// The model's values before the first step, for the rare state that has
 /// infinities.
 class InitialValues {
 public:

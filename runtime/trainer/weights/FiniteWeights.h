@@ -38,7 +38,7 @@ std::vector<LeavingState> listModel(const Manifest &manifest);
 std::vector<std::string> findNotFinite(Session &session,
                                        const std::vector<LeavingState> &states);
 
-/// As above, of the states that are whole in a copy of all.
+/// Looks at the states that are whole in a copy of all.
 std::vector<std::string> findNotFinite(Session &session,
                                        const SafeTensors &copy);
 

@@ -33,7 +33,7 @@ struct Floats {
     for (int64_t i = 0; i < count; ++i)
       data[i] = static_cast<float>(random() % 65536) / 65536 - 0.5f;
   }
-  /// As [batch, rows, heads, columns].
+  /// Returns a view of [batch, rows, heads, columns].
   template <typename View>
   View view(int64_t rows, int64_t heads, int64_t columns) const {
     int64_t row = heads * columns * static_cast<int64_t>(sizeof(float));

@@ -128,8 +128,8 @@ void checkPlace(const fakes::Matrix &matrix, int64_t batch, const char *name) {
     record("violation", " cublasLtMatmul: %s is not on the GPU", name);
 }
 
-/// What the library requires of matmuls of 8-bit floats: "cublasLtMatmul()" and
-/// "Narrow Precision Data Types Usage".
+/// Checks the rules of the library for matmuls of 8-bit floats:
+/// "cublasLtMatmul()" and "Narrow Precision Data Types Usage".
 void checkFloat8(const fakes::MatmulCall &call) {
   auto violate = [](const char *what) {
     record("violation", " cublasLtMatmul of 8-bit floats: %s", what);

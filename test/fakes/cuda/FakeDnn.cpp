@@ -71,7 +71,7 @@ Descriptor *find(const void *handle) {
   return nullptr;
 }
 
-/// Of the handle.
+/// The stream of the handle.
 cudaStream_t usedStream = nullptr;
 
 void noteAccess(const fakes::Tensor &tensor, bool isWritten) {

@@ -107,9 +107,9 @@ inline long getSetting(const char *name, long standard) {
   return text ? std::atol(text) : standard;
 }
 
-/// What the fake driver exports to the other fakes: `hold` says that an
-/// object's work was enqueued, so that a graph that is being captured holds the
-/// object from now on; `count` returns how many graphs do.
+/// Functions that the fake driver exports to the other fakes: `hold` says that
+/// an object's work was enqueued, so that a graph that is being captured holds
+/// the object from now on; `count` returns how many graphs do.
 using HoldObject = void (*)(const void *object);
 using CountHolders = size_t (*)(const void *object);
 /// Puts work into a stream, or into the graph that is being captured; it
@@ -121,14 +121,14 @@ using IsOnDevice = bool (*)(const void *place, size_t bytes);
 using NoteAccess = void (*)(const char *name, const void *place, size_t bytes,
                             bool isWritten);
 
-/// What a tool that watches the driver is told (FakeCupti.cpp).
+/// The callbacks of a tool that watches the driver (FakeCupti.cpp).
 struct DriverTool {
   /// A call that enqueues work, by its number.
   void (*called)(uint32_t call);
   /// Nodes of graphs.
   void (*created)(uint64_t node);
   void (*cloned)(uint64_t node, uint64_t original);
-  /// What has run: of a call, and of a node or 0, between two instants.
+  /// Work that has run: of a call, and of a node or 0, between two instants.
   void (*ran)(const std::string &name, uint32_t call, uint64_t node,
               uint64_t begin, uint64_t end);
 };

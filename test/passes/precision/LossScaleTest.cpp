@@ -33,7 +33,7 @@ module attributes {ingot.hyperparameters = []} {
   }
 })mlir";
 
-/// As the documentation of the pass says it.
+/// The states of loss scaling, as the documentation of the pass has them.
 struct Machine {
   double growth, backoff, interval, hysteresis;
   double scale = 16, weight = 1;

@@ -103,7 +103,7 @@ public:
 };
 
 struct Entry {
-  /// Of the op that is built, then of those built along with it.
+  /// The names of the op that is built, then of those built along with it.
   llvm::SmallVector<llvm::StringRef> opNames;
   std::function<mlir::Operation *(Source &)> build;
 };

@@ -48,8 +48,8 @@ static Value buildNarrow(OpBuilder &builder, Location loc, Value x) {
       TypeAttr::get(Type::get(builder.getContext())));
 }
 
-/// Of the numbers of an 8-bit type: `bits` of mantissa, the exponent below
-/// which they are evenly spaced, and the largest.
+/// Rounds to the numbers of an 8-bit type: `bits` of mantissa, the exponent
+/// below which they are evenly spaced, and the largest.
 static double narrow(double x, int bits, int smallest, double largest) {
   if (std::isnan(x))
     return x;

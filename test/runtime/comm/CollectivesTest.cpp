@@ -19,7 +19,7 @@ using namespace ingot::runtime;
 
 namespace {
 
-/// Of all tests in this process: MPI starts once.
+/// The transport of all tests in this process: MPI starts once.
 std::unique_ptr<Collectives> ranks;
 
 int64_t rank() { return ranks->getRank(); }

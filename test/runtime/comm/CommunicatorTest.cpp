@@ -19,13 +19,13 @@ using namespace ingot::runtime;
 
 namespace {
 
-/// What the transport was asked for, and may do.
+/// The calls of the fake transport, and what it lets happen.
 struct Script {
   std::atomic<int> started = 0;
   /// Operations with a smaller number may end.
   std::atomic<int> mayEnd = 0;
   std::atomic<int> failing = -1;
-  /// Of the last sum.
+  /// The elements of the last sum.
   std::atomic<int64_t> elements = 0;
 };
 
@@ -35,7 +35,7 @@ public:
       : Collectives(/*rank=*/1, /*size=*/2), script(script) {}
 
   std::string describe() const override { return "script"; }
-  /// As if the other rank had the same numbers.
+  /// Sums as if the other rank had the same numbers.
   std::unique_ptr<Pending> startAllReduce(void *data, int64_t elements,
                                           DType type) override {
     if (type == DType::F32)

@@ -23,7 +23,7 @@ std::vector<float> draw(int64_t count, uint32_t seed) {
   return values;
 }
 
-/// What ranks with these values receive.
+/// Returns the sum that ranks with these values receive.
 std::vector<float> addUp(const Encoding &encoding,
                          const std::vector<std::vector<float>> &ranks) {
   int64_t bytes = encoding.getPayloadBytes();

@@ -33,7 +33,8 @@ TEST(StepStatisticsTest, SummarizesAWindow) {
   EXPECT_TRUE(json.contains("written_bytes_per_s"));
 }
 
-/// What the process used between steps is no more than its processors can.
+/// The time that the process used between steps is no more than its processors
+/// can give.
 TEST(StepStatisticsTest, ProcessorsAreThoseOfTheWindow) {
   StepStatistics statistics;
   auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(50);

@@ -250,8 +250,8 @@ Value addBias(Node &node, Value x, Value bias) {
   return node.binary<AddOp>(x, node.broadcast(bias, tensorType(x).getShape()));
 }
 
-/// What one direction reads: products of all inputs [steps, batch, gates], and
-/// weights of the state.
+/// The operands of one direction: products of all inputs [steps, batch, gates],
+/// and weights of the state.
 struct Direction {
   Value inputs, recurrent, recurrentBias, hidden;
   ArrayRef<Activation> activations;

@@ -310,9 +310,9 @@ LogicalResult importAffineGrid(Node &node) {
 
 /// How many samples a bin takes along one dimension.
 struct SampleCounts {
-  /// Of the region with the most.
+  /// The number of samples of the region that has the most.
   int64_t most;
-  /// Of each region, where they differ.
+  /// The number of samples of each region, where they differ.
   Value byRegion = nullptr;
 };
 

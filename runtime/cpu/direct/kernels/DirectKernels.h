@@ -21,7 +21,7 @@ struct Tile {
   int64_t segments, length;
   const float *const *a;
   const float *const *b;
-  /// What is added to each pointer.
+  /// The offset that is added to each pointer.
   int64_t aOffset, bOffset;
   /// The distance of elements of `a`: from one i to the next where columns are
   /// contiguous, else from one row to the next.

@@ -70,7 +70,8 @@ inline Vector addProduct(Vector sum, float left, Vector right) {
 #endif
 }
 
-/// What happens to the sums of a tile whose vectors are whole, and to others.
+/// How the sums of a tile with whole vectors are stored, and those of other
+/// tiles.
 enum class Put { Store, Add, Stream, Part };
 
 template <Put How, int Rows, int Vectors>

@@ -110,10 +110,10 @@ struct Kernels : abi::GemmBlocking {
 /// the CPU runs.
 const Kernels &getVectorKernels();
 
-/// The same with one level of Strassen's algorithm: seven products of halves of
-/// the operands for eight, whose rounding errors are about twice as large. An
-/// element's error depends on elements of neighbouring rows and columns, and
-/// what is not finite spreads to them.
+/// Returns the kernels with one level of Strassen's algorithm: seven products
+/// of halves of the operands for eight, whose rounding errors are about twice
+/// as large. An element's error depends on elements of neighbouring rows and
+/// columns, and what is not finite spreads to them.
 const Kernels &getStrassenKernels();
 
 /// Completes the kernels of a build.

@@ -154,7 +154,7 @@ void packStrassenB(Elements b, int64_t innerStride, int64_t columnStride,
   });
 }
 
-/// What a product does to a tile of c.
+/// How a product changes a tile of c.
 enum class Use { None, Set, Add, Subtract };
 
 template <Use use> inline void useSum(float *to, Vector sum) {

@@ -52,7 +52,8 @@ struct AugmentSettings {
 /// A part of a result that gets other values.
 struct ErasedPart {
   Area area;
-  /// As the input's elements are, before or after they are normalized.
+  /// The fill value, in the units of the input's elements before or after they
+  /// are normalized.
   std::vector<double> value;
   bool isNoise = false, isNormalized = false;
 };

@@ -14,8 +14,8 @@
 
 namespace ingot::runtime {
 
-/// What the random parts of a recipe depend on, and nothing else: neither the
-/// worker nor the batch nor the rank.
+/// The sample for which the random parts of a recipe draw: they depend on
+/// nothing else, neither the worker nor the batch nor the rank.
 struct SampleContext {
   uint64_t seed = 0;
   int64_t epoch = 0, sample = 0;

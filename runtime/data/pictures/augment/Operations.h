@@ -27,7 +27,7 @@ struct Operation {
     Hue,
     /// To so many bits.
     Posterize,
-    /// Of values from a threshold on, which are inverted.
+    /// Inverts values from a threshold on.
     Solarize,
     AutoContrast,
     Equalize,

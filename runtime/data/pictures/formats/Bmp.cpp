@@ -19,7 +19,7 @@ namespace {
 
 enum Compression : uint32_t { None = 0, Runs8 = 1, Runs4 = 2, Fields = 3 };
 
-/// What a file says about its pixels.
+/// The header of a file: what it says about its pixels.
 class Header {
 public:
   Header(std::string_view bytes, const std::string &where);

@@ -23,13 +23,13 @@ enum class PictureKind { Jpeg, Png, WebP, Gif, Bmp, Pnm };
 /// Returns the format that the bytes begin like.
 std::optional<PictureKind> recognizePicture(std::string_view bytes);
 
-/// What reads a format.
+/// The functions that read a format.
 struct PictureCodec {
   PictureSize (*readSize)(std::string_view bytes, const std::string &where);
   /// Decodes all of a picture; null if `decodeArea` is there.
   void (*decode)(std::string_view bytes, const PixelFormat &format,
                  Picture &picture, const std::string &where);
-  /// As decodePicture; null if the format cannot be decoded in part.
+  /// Decodes a part of a picture; null if the format cannot be decoded in part.
   Area (*decodeArea)(std::string_view bytes, const PixelFormat &format,
                      const Area &area, int64_t shrink, Picture &picture,
                      int64_t &reduced, const std::string &where);

@@ -12,8 +12,8 @@
 
 namespace ingot::runtime {
 
-/// What makes an upright picture of a stored one: first mirroring, then
-/// exchanging rows and columns.
+/// The moves that make an upright picture of a stored one: first mirroring,
+/// then exchanging rows and columns.
 struct Orientation {
   bool mirrorsColumns = false, mirrorsRows = false, isTransposed = false;
 

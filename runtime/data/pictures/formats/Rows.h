@@ -27,7 +27,7 @@ struct RowLayout {
   bool isDeep = false;
   /// The colors of bytes that are indices; else null.
   const Palette *palette = nullptr;
-  /// What bytes of gray are multiplied by, as there are fewer than 256.
+  /// The factor of gray values that have fewer than 256 levels.
   int scale = 1;
 
   bool isGray() const { return !palette && red == green && green == blue; }

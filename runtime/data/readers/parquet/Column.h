@@ -35,7 +35,7 @@ private:
   const Leaf &leaf;
   std::unique_ptr<ByteStore> bytes;
   MappedFile values;
-  /// Of each level of lists, where the items of each list begin, and the end.
+  /// For each level of lists, where the items of each list begin, and the end.
   std::vector<MappedFile> offsets;
   /// Whether each row has a null; empty if none has.
   std::vector<bool> nulls;

@@ -47,7 +47,7 @@ private:
   /// The bits of the parts of the block, and which part is next.
   std::string_view widths;
   uint64_t part = 0;
-  /// What is read of a part.
+  /// The state of a part that is being read.
   std::string_view packed;
   uint64_t position = 0, left = 0;
   int bits = 0;

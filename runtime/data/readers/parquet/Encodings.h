@@ -48,7 +48,7 @@ private:
 
   std::string_view bytes;
   int bits = 0;
-  /// What is left of the run, and its number, or its bits.
+  /// The rest of the run, and its number, or its bits.
   uint64_t left = 0;
   bool isPacked = false;
   uint32_t repeated = 0;
@@ -72,7 +72,7 @@ struct Dictionary {
   uint64_t count = 0;
 };
 
-/// What a decoder reads, and how errors name it.
+/// The input of a decoder, and how errors name it.
 struct PageValues {
   const Leaf &leaf;
   Encoding encoding;

@@ -38,7 +38,7 @@ struct Element {
   /// Annotations, older and newer; -1 for none.
   int64_t converted = -1;
   int logical = -1;
-  /// Of integers.
+  /// The bits and the sign of integers.
   int64_t bits = 0;
   bool isSigned = true;
 };

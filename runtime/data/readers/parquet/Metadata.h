@@ -40,14 +40,14 @@ struct Leaf {
   Physical type = Physical::Int32;
   /// The bytes of a value as it is stored; 0 for byte arrays.
   int64_t width = 0;
-  /// What the values are, unless they are bytes.
+  /// The type of the values, unless they are bytes.
   DType dtype = DType::U8;
   bool isBytes = false;
   /// Whether values are neither numbers nor bytes, as dates are.
   bool isOther = false;
   /// The definition level of values that are there.
   int definition = 0;
-  /// Of each list around the values, the least level at which it has an
+  /// For each list around the values, the least level at which it has an
   /// element; one less for a list that is empty.
   std::vector<int> lists;
 };

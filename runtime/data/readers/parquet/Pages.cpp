@@ -22,7 +22,7 @@ struct PageReader::Header {
   std::optional<int64_t> checksum;
   int64_t count = -1, encoding = -1;
   int64_t definitionEncoding = 3, repetitionEncoding = 3;
-  /// Of the second format.
+  /// Fields of the second format of pages.
   int64_t definitionSize = 0, repetitionSize = 0;
   bool isCompressed = true;
 };

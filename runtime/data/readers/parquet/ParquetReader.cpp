@@ -86,7 +86,7 @@ private:
     return value;
   }
 
-  /// What a column was decoded to, or why it cannot be.
+  /// A decoded column, or why it cannot be decoded.
   struct Decoded {
     std::once_flag once;
     std::unique_ptr<Column> column;

@@ -59,8 +59,8 @@ private:
                            kDouble = 7, kBinary = 8, kList = 9, kSet = 10,
                            kMap = 11, kStruct = 12;
 
-  /// What is skipped: a struct, or elements that are left. Those of maps are
-  /// keys and values in turns.
+  /// A level of what is skipped: a struct, or elements that are left. Those of
+  /// maps are keys and values in turns.
   struct Level {
     bool isStruct;
     uint64_t left;

@@ -22,14 +22,14 @@ namespace fakes::dnn {
 struct Descriptor {
   cudnnBackendDescriptorType_t type;
   bool isFinished = false;
-  /// Of engines and what they are part of.
+  /// Attributes of engines and what they are part of.
   int64_t engine = 0;
   std::map<cudnnBackendAttributeName_t, std::vector<int64_t>> numbers = {};
   std::map<cudnnBackendAttributeName_t, double> reals = {};
   std::map<cudnnBackendAttributeName_t, Descriptor *> parts = {};
-  /// Of graphs.
+  /// The operations of graphs.
   std::vector<const Descriptor *> operations = {};
-  /// Of what a graph is part of.
+  /// The graph that the descriptor is part of.
   const Descriptor *graph = nullptr;
 };
 
@@ -37,7 +37,8 @@ struct Descriptor {
 int64_t getNumber(const Descriptor &descriptor,
                   cudnnBackendAttributeName_t name);
 
-/// What a tensor is in memory. Without a pack of addresses it has none.
+/// Returns a tensor as it is in memory. Without a pack of addresses it has
+/// none.
 Tensor makeTensor(const Descriptor &tensor, const Descriptor *pack);
 
 /// Whether an operation is a convolution or one of its gradients.

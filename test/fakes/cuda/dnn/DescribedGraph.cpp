@@ -266,8 +266,8 @@ private:
   GraphOperation operation;
 };
 
-/// What a graph writes has to be apart from what it reads: its kernels read and
-/// write in an order of their own.
+/// Whether a graph writes apart from what it reads, as it has to: its kernels
+/// read and write in an order of their own.
 bool isApart(const OperationGraph &graph) {
   auto getEnd = [](const GraphTensor &tensor) {
     return static_cast<const char *>(tensor.data) +

@@ -95,7 +95,7 @@ public:
     auto found = streams.find(stream);
     return found == streams.end() ? Moment() : found->second;
   }
-  /// What the stream gets from now on comes after the moment.
+  /// Orders everything that the stream gets from now on after the moment.
   void holdBack(int stream, const Moment &moment) {
     streams[stream].include(moment);
   }

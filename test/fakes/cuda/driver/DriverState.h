@@ -28,14 +28,14 @@ namespace fakes {
 
 enum class Kind { Context, Stream, Event, Module, Graph, Executable };
 
-/// What a kernel takes of a multiprocessor, as its machine code says.
+/// The share of a multiprocessor that a kernel takes, as its machine code says.
 struct Resources {
   uint32_t registers = 0, sharedBytes = 0;
 };
 
 struct Object;
 
-/// What a CUfunction refers to.
+/// The function that a CUfunction refers to.
 struct LoadedFunction {
   std::string name;
   const Object *module;
@@ -50,27 +50,28 @@ struct LoadedFunction {
 struct Object {
   Kind kind;
   int number;
-  /// Of modules: what they were loaded from.
+  /// For modules, the image that they were loaded from.
   std::string_view image = {};
   std::map<std::string, LoadedFunction> functions = {};
   std::map<std::string, Resources> resources = {};
   std::shared_ptr<ptx::Module> program = {};
-  /// Of events: what comes before, and how often the host has asked since; the
+  /// For events, what comes before, and how often the host has asked since; the
   /// recording that it is part of, 0 outside.
   Moment moment = {};
   After work = {};
   int queries = 0, recording = 0;
   bool isTimed = false;
-  /// Of streams, and of graphs those of the streams that were recorded.
+  /// The priority of a stream; for graphs, those of the streams that were
+  /// recorded.
   int priority = 0;
   std::set<int> priorities = {};
   std::shared_ptr<double> milliseconds = {};
-  /// Of graphs: what their kernels read and write, and other libraries' objects
-  /// that they refer to.
+  /// For graphs, the memory that their kernels read and write, and objects of
+  /// other libraries that they refer to.
   std::vector<Region> regions = {};
   std::set<const void *> held = {};
   std::vector<Node> nodes = {};
-  /// Of executables.
+  /// The launches of an executable graph.
   int launches = 0;
 };
 
@@ -79,7 +80,7 @@ struct DriverState {
   std::map<CUdeviceptr, size_t> blocks;
   std::map<void *, size_t> hostBlocks;
   size_t used = 0;
-  /// What has gone wrong on the GPU: every later call fails.
+  /// The error that has occurred on the GPU: every later call fails.
   CUresult failure = CUDA_SUCCESS;
 
   /// The recording that is under way, or was last.
@@ -93,10 +94,10 @@ struct DriverState {
   std::vector<Node> nodes;
   /// The streams that take part, and what their next operation comes after.
   std::map<int, After> nodeTails;
-  /// Of the operation that runs now; null unless its accesses are compared with
-  /// those of others.
+  /// The accesses of the operation that runs now; null unless they are compared
+  /// with those of others.
   AccessLog *accesses = nullptr;
-  /// What watches the driver; null if nothing does.
+  /// The tool that watches the driver; null if there is none.
   const DriverTool *tool = nullptr;
   uint32_t calls = 0;
   uint64_t nodesMade = 0;

@@ -34,7 +34,7 @@ struct Node {
   After after;
   Work work;
   std::string name = {};
-  /// As tools know it.
+  /// The number by which tools know it.
   uint64_t id = 0;
 };
 
@@ -61,7 +61,7 @@ public:
 
   /// After all that the stream has by now.
   After getTail(int stream) { return tails[stream]; }
-  /// What the stream gets from now on comes after `before` as well.
+  /// Orders everything that the stream gets from now on after `before` as well.
   void holdBack(int stream, const After &before) {
     After &tail = tails[stream];
     tail.insert(tail.end(), before.begin(), before.end());

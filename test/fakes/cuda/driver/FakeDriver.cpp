@@ -29,7 +29,7 @@ Region onHost(const void *place, size_t bytes) {
 /// Nothing is at this many bytes in front of a block: of a tensor in shards the
 /// rank may have later elements only, so that the tensor starts there.
 constexpr size_t gap = size_t(1) << 26;
-/// What new memory holds on a GPU that computes.
+/// The byte that fills new memory on a GPU that computes.
 constexpr int garbage = 0xa7;
 
 CUdeviceptr allocate(size_t bytes) {

@@ -17,15 +17,17 @@ using namespace fakes;
 namespace {
 constexpr char elfMagic[] = "\x7f"
                             "ELF";
-/// Of a multiprocessor, and of a block that asks for no more.
+/// The registers of a multiprocessor, and the shared memory of a block that
+/// asks for no more.
 constexpr uint32_t registerFile = 1 << 16;
 constexpr uint32_t mostShared = 48 << 10;
-/// Of a block that asks for more (CUDA programming guide, "Compute Capability
-/// 9.x").
+/// The shared memory of a block that asks for more (CUDA programming guide,
+/// "Compute Capability 9.x").
 constexpr uint32_t mostOptedShared = 227 << 10;
 
-/// What the kernels of a cubin need: ptxas writes the registers of a kernel
-/// into its section's info, and its static shared memory as a section.
+/// Returns the resources that the kernels of a cubin need: ptxas writes the
+/// registers of a kernel into its section's info, and its static shared memory
+/// as a section.
 std::map<std::string, Resources> readResources(const char *image) {
   std::map<std::string, Resources> kernels;
   const auto *header = reinterpret_cast<const Elf64_Ehdr *>(image);

@@ -85,7 +85,7 @@ private:
   }
 
   std::vector<AccessLog> logs;
-  /// Of each operation, whether those before it in the list come before it.
+  /// For each operation, whether those before it in the list come before it.
   std::vector<std::vector<bool>> earlier;
 };
 

@@ -79,7 +79,7 @@ inline uint16_t roundToBFloat16(float value) {
   return static_cast<uint16_t>(bits >> 16);
 }
 
-/// What tensor cores read of a 32-bit operand: 10 bits of mantissa.
+/// Rounds a 32-bit operand as tensor cores read it: 10 bits of mantissa.
 inline float roundToTF32(float value) {
   auto bits = std::bit_cast<uint32_t>(value);
   if (value != value)

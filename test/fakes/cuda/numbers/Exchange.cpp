@@ -15,7 +15,7 @@
 
 using namespace fakes;
 
-/// What a rank shows the others.
+/// The state of a rank that the others see.
 struct Exchange::Seat {
   /// The last calls that it has given its data for, and has received.
   std::atomic<int64_t> given, received;

@@ -16,7 +16,7 @@
 
 namespace fakes {
 
-/// What all ranks call alike.
+/// The arguments that all ranks pass alike.
 struct ExchangeKind {
   enum Name : int64_t {
     AllReduce,

@@ -19,7 +19,7 @@ namespace fakes {
 
 enum class Float8 { E4M3, E5M2 };
 
-/// What the bits mean, by the definition of the type.
+/// Returns the number of the bits, by the definition of the type.
 inline double computeFloat8(uint8_t bits, Float8 type) {
   int mantissaBits = type == Float8::E4M3 ? 3 : 2;
   int bias = type == Float8::E4M3 ? 7 : 15;

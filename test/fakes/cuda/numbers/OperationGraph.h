@@ -19,7 +19,7 @@
 
 namespace fakes {
 
-/// What an element of a pointwise operation is of those of its inputs.
+/// A function of pointwise operations.
 enum class Pointwise {
   Add,
   Subtract,
@@ -63,12 +63,12 @@ struct GraphOperation {
   Pointwise pointwise = Pointwise::Identity;
   int64_t axis = 0;
   double probability = 0;
-  /// Of products: tensors with the rows, columns and terms that each entry of
+  /// For products, tensors with the rows, columns and terms that each entry of
   /// the batch has.
   std::optional<int64_t> rows, columns, terms;
-  /// Of convolutions: the window, and which tensor is computed.
+  /// For convolutions, the window, and which tensor is computed.
   ConvolutionCall window = {};
-  /// Of sums: the tensor for the squares.
+  /// For sums, the tensor for the squares.
   int64_t squares = 0;
 };
 

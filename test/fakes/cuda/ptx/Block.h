@@ -41,7 +41,7 @@ struct Launch {
   /// Whether accesses of several warps are compared with each other, at twice
   /// the time.
   bool findsRaces;
-  /// Of shared memory, besides what the kernel declares.
+  /// Bytes of shared memory, besides what the kernel declares.
   uint32_t dynamicBytes = 0;
   /// Where accesses of global memory are noted; null for nowhere.
   AccessLog *log = nullptr;
@@ -112,7 +112,7 @@ private:
   /// Null unless something runs beside the instructions.
   std::unique_ptr<AsyncMemory> async;
   std::unique_ptr<Products> products;
-  /// Of shared memory, a byte each: whether it has been written.
+  /// For each byte of shared memory, whether it has been written.
   std::vector<uint8_t> written;
   std::vector<State> states;
   /// The allocation of the last access.

@@ -29,7 +29,7 @@ struct Mul {
 struct Div {
   template <typename T> T operator()(T a, T b) const { return a / b; }
 };
-/// Of integers: division by 0 gives some value.
+/// The quotient of integers: division by 0 gives some value.
 struct Quotient {
   template <typename T> T operator()(T a, T b) const {
     if (b == 0)
@@ -104,7 +104,8 @@ struct Min {
 struct Max {
   template <typename T> T operator()(T a, T b) const { return a > b ? a : b; }
 };
-/// Of a number and NaN, the number; +0 is above -0.
+/// The larger or smaller number; of a number and NaN, the number; +0 is above
+/// -0.
 template <bool keepsNaN, bool isMax> struct Extreme {
   template <typename T> T operator()(T a, T b) const {
     if (a != a || b != b) {

@@ -43,9 +43,8 @@ class Warp;
 struct Instruction;
 using Execute = void (*)(Warp &, const Instruction &);
 
-/// What an instruction does to the order of execution.
-/// Lanes of the mask meet at Shuffle and Meeting, and all that live at Barrier
-/// and Converged.
+/// The effect of an instruction on the order of execution. Lanes of the mask
+/// meet at Shuffle and Meeting, and all that live at Barrier and Converged.
 enum class Flow : uint8_t {
   Next,
   Branch,
@@ -73,7 +72,7 @@ struct Instruction {
   Operand from[maxValues];
   /// The values of a vector access.
   uint8_t values = 1;
-  /// Of memory accesses: the size of `base`, which is added to `number`; 0 if
+  /// For memory accesses, the size of `base`, which is added to `number`; 0 if
   /// there is none.
   uint8_t baseBytes = 0;
   Operand base;
@@ -95,7 +94,7 @@ struct Address {
 struct AsyncCall {
   std::vector<Address> addresses;
   std::vector<Operand> operands;
-  /// Of products: registers of the result, its columns, and of the operands
+  /// For products, registers of the result, its columns, and of the operands
   /// their type and layout.
   std::vector<Operand> sums;
   uint32_t columns = 0;
@@ -176,9 +175,9 @@ void moveSpecial(Warp &warp, const Instruction &instruction);
 struct AsyncForm {
   Execute execute;
   Flow flow;
-  /// What the parser reads besides addresses and operands: a predicate that is
-  /// written, a result that is dropped, an immediate number, a mask, or the
-  /// registers of a product.
+  /// A part that the parser reads besides addresses and operands: a predicate
+  /// that is written, a result that is dropped, an immediate number, a mask, or
+  /// the registers of a product.
   enum Extra { None, Predicate, Dropped, Number, Mask, Sums } extra;
   size_t addresses, mostOperands;
 };

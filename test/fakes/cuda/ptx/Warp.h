@@ -15,7 +15,7 @@
 
 namespace fakes::ptx {
 
-/// What ends a kernel, as an error of the driver.
+/// An error that ends a kernel, as the driver reports it.
 struct Fault : std::runtime_error {
   enum Kind { Misaligned, IllegalAddress, LaunchFailed };
   Fault(Kind kind, const std::string &message)

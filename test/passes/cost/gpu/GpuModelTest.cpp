@@ -317,7 +317,7 @@ TEST_F(GpuStep, LoopsAreCounted) {
   EXPECT_DOUBLE_EQ(part, 0.25 + 1 + 2 + 0.25 * 1 + 0.75 * 0.25);
 }
 
-/// What threads do in bodies of kernels of 256 threads.
+/// Counts the work of threads in bodies of kernels of 256 threads.
 class BodyOfKernel : public GpuStep {
 protected:
   KernelWork count(const std::string &body) {

@@ -24,7 +24,7 @@
 // MX: ingot.transpose %{{.*}} [0, 3, 2, 1, 4] : (tensor<1x4x32x3x4xui8>) -> tensor<1x3x32x4x4xui8>
 // MX: ingot.scaled_matmul %{{.*}} by tiles %{{.*}}, %{{.*}} by tiles
 
-// ADA: error: loc("--fp8-scaling"): sm_89 has no matmuls with scales of 128 elements, which sm_90 alone has
+// ADA: error: loc("--fp8-scaling"): sm_89 has no matmuls with scales of 128 elements, which only sm_90 has
 // AMPERE: error: loc("--fp8-scaling"): sm_80 has no 8-bit floats, which sm_89 was the first to have
 // HOPPER: error: loc("--fp8-scaling"): sm_90 has no matmuls with scales of 32 elements, which sm_100 was the first to have
 

@@ -41,7 +41,7 @@ struct Stored {
       widenToF32(bytes.data(), type, values.data(), values.size());
     return values;
   }
-  /// As [batch, rows, heads, columns]: heads are strided.
+  /// Returns a view of [batch, rows, heads, columns]: heads are strided.
   template <typename View>
   View view(int64_t rows, int64_t heads, int64_t columns) const {
     int64_t row = heads * columns * elementBytes();
@@ -60,7 +60,7 @@ struct Case {
   const char *name;
   AttentionShape shape;
   bool bias = false, mask = false;
-  /// Of batches in turn; none: all keys.
+  /// The lengths of batches in turn; none: all keys.
   std::vector<int32_t> lengths = {};
   double dropout = 0;
 };
@@ -78,7 +78,7 @@ Floats drawKept(double ratio, int64_t seed, int32_t step, int32_t stream,
   return kept;
 }
 
-/// Of each type, on vector units, or on tile units where there are some.
+/// Tests of each type, on vector units, and on tile units where there are some.
 class FlashAttention
     : public testing::TestWithParam<std::tuple<Case, int32_t, bool>> {
   void SetUp() override {

@@ -34,8 +34,8 @@ using namespace ingot::runtime::tests;
 
 namespace {
 
-/// What errors are compared with: each element, or all elements' size, where
-/// intermediate values are of that size.
+/// The magnitude that errors are compared with: that of each element, or of all
+/// elements, where intermediate values are of that size.
 enum class Scale { Element, Whole };
 
 template <typename T>
@@ -278,9 +278,9 @@ TEST(Convolution, Winograd) {
   check<float>(INGOT_F32, 2e-5, 40, drawWinogradDesc, Scale::Whole);
 }
 
-/// Of a 3 x 3 convolution, the root-mean-square error relative to the values'.
-/// One running sum over the channels and taps, or over the tiles for the filter
-/// gradient, errs more.
+/// Bounds the root-mean-square error of a 3 x 3 convolution, relative to that
+/// of the values. One running sum over the channels and taps, or over the tiles
+/// for the filter gradient, errs more.
 TEST(Convolution, SumsInParts) {
   struct Case {
     int64_t batch, size, channelsIn, channelsOut;

@@ -27,7 +27,8 @@ using namespace ingot::runtime::tests;
 
 namespace {
 
-/// What is computed as a product, at least in part, and in several parts.
+/// Draws a convolution that is computed as a product, at least in part, and in
+/// several parts.
 ingot_conv_desc drawTileDesc(Philox &random, ingot_dtype type) {
   ingot_conv_desc d = {};
   d.type = type;
@@ -49,7 +50,7 @@ ingot_conv_desc drawTileDesc(Philox &random, ingot_dtype type) {
   return d;
 }
 
-/// What Winograd's algorithm computes.
+/// Draws a convolution that Winograd's algorithm computes.
 ingot_conv_desc drawHalfWinogradDesc(Philox &random, ingot_dtype type) {
   ingot_conv_desc d = drawWinogradDesc(random, INGOT_F32);
   d.type = type;

@@ -23,7 +23,7 @@ using namespace ingot::runtime;
 
 namespace {
 
-/// What multiplies.
+/// The units or the algorithm that multiplies.
 enum class Units { Vectors, Strassen, Tiles };
 
 struct Problem {

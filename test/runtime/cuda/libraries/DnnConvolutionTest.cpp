@@ -68,7 +68,7 @@ ingot_conv_desc withScratch(ingot_conv_desc desc) {
 
 class DnnConvolutionPlans : public ::testing::TestWithParam<Case> {};
 
-/// Of f32 that may be rounded.
+/// Returns the convolution with f32 that may be rounded.
 ingot_conv_desc withTf32Scratch(ingot_conv_desc desc) {
   constexpr int64_t workspace = 32 << 20;
   desc.math = INGOT_MATH_TF32;

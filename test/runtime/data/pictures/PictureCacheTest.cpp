@@ -38,7 +38,7 @@ int64_t countPictures(const std::string &folder) {
 
 class PictureCacheTest : public testing::Test {
 protected:
-  /// What the recipe makes, with the cache or without.
+  /// Returns the result of the recipe, with the cache or without.
   std::string make(const std::string &steps, const std::string &picture,
                    int64_t sample, PictureCache *cache,
                    bool isTraining = true) {

@@ -58,7 +58,7 @@ InputSpec makeInput(std::vector<int64_t> shape, DType dtype = DType::F32) {
   return input;
 }
 
-/// What the recipe makes, times 255.
+/// Returns the result of the recipe, times 255.
 std::vector<double> make(const std::string &steps, const std::string &picture,
                          const InputSpec &input, SampleContext context = {}) {
   Recipe recipe = Recipe::parse("x", steps);

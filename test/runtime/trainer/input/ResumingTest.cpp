@@ -82,7 +82,7 @@ protected:
     return inputs;
   }
 
-  /// What a trainer on some ranks has.
+  /// A trainer on some ranks.
   struct Run {
     std::vector<std::vector<InputSpec>> all;
     std::vector<const std::vector<InputSpec> *> inputs;

@@ -20,7 +20,7 @@ using namespace ingot::runtime::test;
 
 namespace {
 
-/// What two ranks have sent, by the number of the operation.
+/// The messages of two ranks, by the number of the operation.
 struct Exchange {
   std::mutex mutex;
   std::map<int, std::map<int64_t, std::string>> sent;

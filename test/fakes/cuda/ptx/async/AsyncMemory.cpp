@@ -10,7 +10,7 @@ using namespace fakes::ptx;
 
 /// The most barriers of a block that are known here.
 static constexpr uint32_t mostBarriers = 64;
-/// Of a multiprocessor.
+/// The registers of a multiprocessor.
 static constexpr uint32_t registerFile = 1 << 16;
 
 [[noreturn]] static void refuse(const std::string &what) {

@@ -71,8 +71,8 @@ public:
   void endReads(uint32_t warp, const Units &units);
   const uint8_t *getShared() const { return shared.data(); }
 
-  /// What can end a wait: phases that complete, loads, and registers that
-  /// become free.
+  /// Returns the number of events that can end a wait: phases that complete,
+  /// loads, and registers that become free.
   uint64_t countEvents() const { return events; }
 
   /// Changes the registers of a warp's threads; false if there are not enough
@@ -95,8 +95,8 @@ private:
     uint32_t warp;
     Clock clock;
   };
-  /// Of 16 bytes: who wrote last and when, and whether ordinary stores did that
-  /// loads and products do not see yet.
+  /// The state of 16 bytes: who wrote last and when, and whether ordinary
+  /// stores did that loads and products do not see yet.
   struct Unit {
     uint32_t component = 0, time = 0;
     bool isUnfenced = false, isLoading = false;

@@ -13,7 +13,7 @@
 
 namespace fakes::ptx {
 
-/// Of tensors with up to three dimensions, innermost first.
+/// The map of a tensor with up to three dimensions, innermost first.
 struct TensorMap {
   static constexpr uint32_t valid = 0x7E45011A;
   static constexpr int mostDims = 3;
