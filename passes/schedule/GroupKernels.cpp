@@ -11,7 +11,7 @@
 #include "dialects/ingot/support/Remarks.h"
 #include "passes/cost/Cost.h"
 #include "passes/schedule/Passes.h"
-#include "passes/schedule/StepGraph.h"
+#include "passes/schedule/graph/StepGraph.h"
 #include "runtime/abi/Abi.h"
 
 namespace ingot {

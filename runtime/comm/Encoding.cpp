@@ -3,7 +3,7 @@
 #include "runtime/comm/Encoding.h"
 
 #include "runtime/abi/Payload.h"
-#include "runtime/cpu/ThreadPool.h"
+#include "runtime/cpu/threads/ThreadPool.h"
 
 #include <algorithm>
 #include <bit>

@@ -2,7 +2,7 @@
 
 #include "runtime/comm/MpiRing.h"
 
-#include "runtime/cpu/HalfPrecision.h"
+#include "runtime/cpu/vectors/HalfPrecision.h"
 
 #include <algorithm>
 #include <stdexcept>

@@ -13,7 +13,7 @@
 #include "runtime/abi/Shard.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/Memory.h"
-#include "runtime/core/machine/TickClock.h"
+#include "runtime/core/TickClock.h"
 
 #include <chrono>
 #include <cstdint>

@@ -7,7 +7,7 @@
 
 #include "runtime/core/Error.h"
 
-#include "runtime/core/text/Text.h"
+#include "runtime/core/Text.h"
 
 using namespace ingot::runtime;
 

@@ -8,7 +8,7 @@
 #include "runtime/core/File.h"
 
 #include "runtime/core/Error.h"
-#include "runtime/core/files/LostFiles.h"
+#include "runtime/core/LostFiles.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -9,7 +9,7 @@
 
 #include "runtime/abi/Abi.h"
 #include "runtime/abi/Align.h"
-#include "runtime/core/text/ManifestField.h"
+#include "runtime/core/ManifestField.h"
 
 #include <charconv>
 #include <nlohmann/json.hpp>

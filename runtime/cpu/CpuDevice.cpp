@@ -11,7 +11,7 @@
 #include "runtime/core/Error.h"
 #include "runtime/core/machine/ControlGroups.h"
 #include "runtime/core/machine/Features.h"
-#include "runtime/cpu/ThreadPool.h"
+#include "runtime/cpu/threads/ThreadPool.h"
 
 #include <algorithm>
 

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/core/Context.h"
-#include "runtime/cpu/ThreadPool.h"
+#include "runtime/cpu/threads/ThreadPool.h"
 
 #include <cstring>
 

@@ -8,9 +8,9 @@
 
 #include "runtime/core/Context.h"
 #include "runtime/core/DType.h"
-#include "runtime/cpu/ThreadPool.h"
-#include "runtime/cpu/gemm/Gemm.h"
 #include "runtime/cpu/gemm/PackedGemm.h"
+#include "runtime/cpu/gemm/RunGemm.h"
+#include "runtime/cpu/threads/ThreadPool.h"
 
 #include <cstring>
 #include <stdexcept>

@@ -8,7 +8,7 @@
 
 #include "runtime/core/Context.h"
 #include "runtime/core/DType.h"
-#include "runtime/cpu/ThreadPool.h"
+#include "runtime/cpu/threads/ThreadPool.h"
 
 #include <algorithm>
 #include <numeric>

@@ -5,7 +5,7 @@
 #include "runtime/comm/Communicator.h"
 #include "runtime/core/DType.h"
 #include "runtime/core/Error.h"
-#include "runtime/cuda/Switches.h"
+#include "runtime/cuda/driver/Switches.h"
 #include "runtime/cuda/profile/ActivityTimes.h"
 #include "runtime/cuda/profile/EventTimes.h"
 #include "runtime/cuda/profile/Nvtx.h"

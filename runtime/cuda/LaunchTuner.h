@@ -12,7 +12,7 @@
 #define INGOT_RUNTIME_CUDA_LAUNCHTUNER_H
 
 #include "runtime/abi/Abi.h"
-#include "runtime/cuda/Tuner.h"
+#include "runtime/cuda/libraries/Tuner.h"
 
 #include <unordered_map>
 #include <vector>

@@ -12,7 +12,7 @@
 #define INGOT_RUNTIME_CUDA_MATMULMAPS_H
 
 #include "runtime/abi/Abi.h"
-#include "runtime/cuda/Driver.h"
+#include "runtime/cuda/driver/Driver.h"
 
 namespace ingot::runtime {
 

@@ -9,7 +9,7 @@
 #ifndef INGOT_RUNTIME_CUDA_SIDESTREAM_H
 #define INGOT_RUNTIME_CUDA_SIDESTREAM_H
 
-#include "runtime/cuda/Driver.h"
+#include "runtime/cuda/driver/Driver.h"
 
 #include <vector>
 

@@ -8,8 +8,8 @@
 #include "runtime/data/Zip.h"
 
 #include "runtime/core/Error.h"
+#include "runtime/core/Text.h"
 #include "runtime/core/files/Crc32.h"
-#include "runtime/core/text/Text.h"
 
 #include <algorithm>
 #include <cstring>

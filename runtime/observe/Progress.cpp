@@ -7,8 +7,8 @@
 
 #include "runtime/observe/Progress.h"
 
-#include "runtime/core/Console.h"
 #include "runtime/core/Error.h"
+#include "runtime/core/console/Console.h"
 #include "runtime/core/text/Quantities.h"
 #include "runtime/observe/Watch.h"
 

@@ -2,7 +2,7 @@
 
 #include "runtime/observe/Watch.h"
 
-#include "runtime/core/text/Text.h"
+#include "runtime/core/Text.h"
 
 #include <algorithm>
 #include <cmath>

@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/comm/Communicator.h"
-#include "runtime/core/Console.h"
 #include "runtime/core/Device.h"
 #include "runtime/core/Error.h"
-#include "runtime/core/text/Text.h"
+#include "runtime/core/Text.h"
+#include "runtime/core/console/Console.h"
 #include "runtime/trainer/inspect/Inspect.h"
 #include "runtime/trainer/loop/Trainer.h"
 #include "runtime/trainer/options/Paths.h"

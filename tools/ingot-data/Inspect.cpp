@@ -3,8 +3,10 @@
 #include "tools/ingot-data/Commands.h"
 
 #include "runtime/core/Error.h"
-#include "runtime/data/files/ClassNames.h"
+#include "runtime/data/dataset/OpenReader.h"
 #include "runtime/data/pictures/Picture.h"
+#include "runtime/data/pictures/formats/Decode.h"
+#include "runtime/data/readers/ClassNames.h"
 
 using namespace ingot;
 using namespace ingot::runtime;

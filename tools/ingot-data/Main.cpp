@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/core/Console.h"
 #include "runtime/core/Error.h"
+#include "runtime/core/Text.h"
+#include "runtime/core/console/Console.h"
 #include "runtime/core/files/OutputPaths.h"
-#include "runtime/core/text/Text.h"
 #include "tools/ingot-data/Commands.h"
 #include "tools/support/CommandLine.h"
 

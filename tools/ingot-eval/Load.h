@@ -8,7 +8,7 @@
 #ifndef INGOT_TOOLS_INGOT_EVAL_LOAD_H
 #define INGOT_TOOLS_INGOT_EVAL_LOAD_H
 
-#include "frontends/onnx/import/Import.h"
+#include "frontends/onnx/Import.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 /// Reads `path`: ONNX if it ends in .onnx, else MLIR; `-` is standard input.

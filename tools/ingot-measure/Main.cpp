@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/core/Console.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/File.h"
+#include "runtime/core/console/Console.h"
 #include "runtime/core/machine/Process.h"
 #include "runtime/core/machine/ProcessorUse.h"
 #include "tools/ingot-measure/Measure.h"

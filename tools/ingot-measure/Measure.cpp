@@ -7,8 +7,8 @@
 #include "runtime/abi/ConvolutionScratch.h"
 #include "runtime/core/Context.h"
 #include "runtime/core/machine/Features.h"
-#include "runtime/cpu/HalfPrecision.h"
-#include "runtime/cpu/ThreadPool.h"
+#include "runtime/cpu/threads/ThreadPool.h"
+#include "runtime/cpu/vectors/HalfPrecision.h"
 #include "llvm/TargetParser/Host.h"
 
 #include <atomic>

@@ -3,7 +3,7 @@
 #include "tools/ingot-opt/OnnxInput.h"
 
 #include "dialects/ingot/ir/Diagnostics.h"
-#include "frontends/onnx/import/Import.h"
+#include "frontends/onnx/Import.h"
 #include "mlir/Bytecode/BytecodeWriter.h"
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/ADT/STLExtras.h"

@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/core/Console.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/File.h"
+#include "runtime/core/Text.h"
+#include "runtime/core/console/Console.h"
 #include "runtime/core/files/OutputPaths.h"
-#include "runtime/core/text/Text.h"
 #include "tools/ingot-report/Inputs.h"
 #include "tools/report/Page.h"
 #include "tools/support/CommandLine.h"

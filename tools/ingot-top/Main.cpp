@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/core/Console.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/File.h"
+#include "runtime/core/console/Console.h"
 #include "tools/ingot-top/RunTable.h"
 #include "tools/support/CommandLine.h"
 

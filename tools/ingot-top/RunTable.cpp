@@ -2,8 +2,8 @@
 
 #include "tools/ingot-top/RunTable.h"
 
+#include "runtime/core/Text.h"
 #include "runtime/core/text/Quantities.h"
-#include "runtime/core/text/Text.h"
 
 #include <algorithm>
 #include <cmath>

@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/core/Console.h"
 #include "runtime/core/Error.h"
+#include "runtime/core/console/Console.h"
 #include "runtime/core/machine/Threads.h"
-#include "tools/ingotc/Compiler.h"
-#include "tools/ingotc/RemarksFile.h"
+#include "tools/ingotc/RunCompiler.h"
+#include "tools/ingotc/compile/RemarksFile.h"
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/ErrorHandling.h"
@@ -53,7 +53,7 @@ int main(int argc, char **argv) {
       console,
       [&] {
         auto options = parseCompilerOptions(argc, argv);
-        return options ? compile(std::move(*options)) : 0;
+        return options ? runCompiler(std::move(*options)) : 0;
       },
       kFreeMemory);
 }

@@ -16,6 +16,7 @@ import subprocess
 import sys
 
 import figures
+import include_cycles
 import prose
 
 # Beyond these a reader should ask whether there is more than one responsibility; it is no violation.
@@ -67,6 +68,8 @@ HINTS = {
     "unformatted": f"clang-format sees {' '.join(sorted(FORMATTED))}: use one of these endings",
     "figure": f"correct {figures.FILE}, then run `python tools/scripts/figures.py --write`",
     "version": "CMakeLists.txt has the version; a date is 2026-12-01, or `not released yet`",
+    "include-cycle": "includes go one way between folders, and between headers with their sources:"
+    " move what both need below them (tools/scripts/include_cycles.py --edges)",
     "license": f"begin the file with a comment, `{LICENSE}`",
 }
 
@@ -349,6 +352,11 @@ def check_licenses(tree):
             tree.error("license", name, line, "no line that says the license")
 
 
+def check_include_cycles(tree):
+    for kind, members, edges in include_cycles.list_cycles(tree.root):
+        tree.error("include-cycle", edges[0][0], 1, f"a cycle of {kind}: {' '.join(members)}")
+
+
 CHECKS = [
     check_file_sizes,
     check_design_sizes,
@@ -363,6 +371,7 @@ CHECKS = [
     check_version,
     check_endings,
     check_licenses,
+    check_include_cycles,
 ]
 
 

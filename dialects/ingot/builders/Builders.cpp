@@ -5,37 +5,6 @@
 using namespace mlir;
 using namespace ingot;
 
-int64_t ingot::byteSize(ShapedType type) {
-  return type.getNumElements() *
-         llvm::divideCeil(type.getElementTypeBitWidth(), 8);
-}
-
-FloatType ingot::typeOfPrecision(MLIRContext *context, StringRef name) {
-  if (name == "fp32")
-    return Float32Type::get(context);
-  if (name == "bf16")
-    return BFloat16Type::get(context);
-  return name == "fp16" ? FloatType(Float16Type::get(context)) : FloatType();
-}
-
-Type ingot::elementInPrecision(Type element, StringRef precision) {
-  FloatType chosen = typeOfPrecision(element.getContext(), precision);
-  return element.isF32() && chosen ? chosen : element;
-}
-
-RankedTensorType ingot::withElement(RankedTensorType type, Type element) {
-  return RankedTensorType::get(type.getShape(), element);
-}
-
-RankedTensorType ingot::dropDims(RankedTensorType type,
-                                 ArrayRef<int64_t> dims) {
-  SmallVector<int64_t> shape;
-  for (auto [i, size] : llvm::enumerate(type.getShape()))
-    if (!llvm::is_contained(dims, static_cast<int64_t>(i)))
-      shape.push_back(size);
-  return RankedTensorType::get(shape, type.getElementType());
-}
-
 Value ingot::splat(OpBuilder &builder, Location loc, RankedTensorType type,
                    double value) {
   Type element = type.getElementType();

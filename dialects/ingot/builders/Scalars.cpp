@@ -9,18 +9,6 @@
 using namespace mlir;
 using namespace ingot;
 
-Type ingot::codeType(Type element) {
-  if (auto integer = dyn_cast<IntegerType>(element))
-    return IntegerType::get(element.getContext(), integer.getWidth());
-  return element;
-}
-
-Type ingot::accumulatorType(Type element) {
-  if (element.isF16() || element.isBF16())
-    return Float32Type::get(element.getContext());
-  return codeType(element);
-}
-
 static std::optional<int64_t> knownIndex(Value value) {
   IntegerAttr attr;
   if (matchPattern(value, m_Constant(&attr)))

@@ -10,16 +10,10 @@
 #define INGOT_DIALECTS_INGOT_BUILDERS_SCALARS_H
 
 #include "dialects/ingot/ir/Dialect.h"
+#include "dialects/ingot/ir/TensorTypes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 namespace ingot {
-
-/// Returns the type of an element in generated code: `ui8` becomes `i8`, others
-/// are unchanged.
-mlir::Type codeType(mlir::Type element);
-
-/// Returns the type in which elements are accumulated: f32 for 16-bit types.
-mlir::Type accumulatorType(mlir::Type element);
 
 /// Emits index and scalar arithmetic at the insertion point of a builder.
 struct ScalarEmitter {

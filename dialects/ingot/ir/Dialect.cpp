@@ -2,7 +2,6 @@
 
 #include "dialects/ingot/ir/Dialect.h"
 
-#include "dialects/ingot/builders/Builders.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"

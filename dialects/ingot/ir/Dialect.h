@@ -9,7 +9,7 @@
 #ifndef INGOT_DIALECTS_INGOT_IR_DIALECT_H
 #define INGOT_DIALECTS_INGOT_IR_DIALECT_H
 
-#include "dialects/ingot/attention/AttentionSizes.h"
+#include "dialects/ingot/ir/AttentionSizes.h"
 #include "dialects/ingot/ir/Interfaces.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinAttributes.h"

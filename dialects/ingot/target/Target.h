@@ -13,7 +13,7 @@
 #ifndef INGOT_DIALECTS_INGOT_TARGET_TARGET_H
 #define INGOT_DIALECTS_INGOT_TARGET_TARGET_H
 
-#include "dialects/ingot/attention/AttentionSizes.h"
+#include "dialects/ingot/ir/AttentionSizes.h"
 #include "dialects/ingot/target/EpilogueLibrary.h"
 #include "dialects/ingot/target/Machine.h"
 #include "runtime/abi/Abi.h"

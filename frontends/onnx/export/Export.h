@@ -9,7 +9,7 @@
 #ifndef INGOT_FRONTENDS_ONNX_EXPORT_EXPORT_H
 #define INGOT_FRONTENDS_ONNX_EXPORT_EXPORT_H
 
-#include "frontends/onnx/import/Import.h"
+#include "frontends/onnx/export/ExportTemplate.h"
 #include "mlir/IR/Location.h"
 #include "onnx/onnx_pb.h"
 #include "llvm/ADT/StringSet.h"

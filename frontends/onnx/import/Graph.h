@@ -9,8 +9,8 @@
 #ifndef INGOT_FRONTENDS_ONNX_IMPORT_GRAPH_H
 #define INGOT_FRONTENDS_ONNX_IMPORT_GRAPH_H
 
-#include "frontends/onnx/import/Import.h"
-#include "frontends/onnx/import/Node.h"
+#include "frontends/onnx/model/Node.h"
+#include "frontends/onnx/options/ImportOptions.h"
 #include "frontends/onnx/training/Artifacts.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/MapVector.h"

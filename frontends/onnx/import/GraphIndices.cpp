@@ -7,7 +7,7 @@
 
 #include "dialects/ingot/ir/InputAttributes.h"
 #include "frontends/onnx/import/Graph.h"
-#include "frontends/onnx/import/Node.h"
+#include "frontends/onnx/model/Node.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/BitVector.h"
 

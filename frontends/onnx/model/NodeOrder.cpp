@@ -2,7 +2,7 @@
 
 #include "frontends/onnx/model/NodeOrder.h"
 #include "dialects/ingot/ir/Diagnostics.h"
-#include "frontends/onnx/import/Node.h"
+#include "frontends/onnx/model/Node.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include <queue>

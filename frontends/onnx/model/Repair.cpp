@@ -2,8 +2,7 @@
 
 #include "frontends/onnx/model/Repair.h"
 #include "dialects/ingot/ir/Diagnostics.h"
-#include "frontends/onnx/import/Node.h"
-#include "frontends/onnx/model/ModelFile.h"
+#include "frontends/onnx/model/Node.h"
 #include "frontends/onnx/model/NodeOrder.h"
 #include "onnx/defs/schema.h"
 #include "llvm/ADT/STLExtras.h"

@@ -2,8 +2,8 @@
 
 #include "frontends/onnx/training/Artifacts.h"
 #include "dialects/ingot/ir/Diagnostics.h"
-#include "frontends/onnx/import/Node.h"
-#include "frontends/onnx/model/ModelFile.h"
+#include "frontends/onnx/model/Node.h"
+#include "frontends/onnx/model/Opsets.h"
 #include "frontends/onnx/model/Tensors.h"
 #include "onnx/defs/schema.h"
 #include "onnx/shape_inference/implementation.h"

@@ -2,7 +2,7 @@
 
 #include "frontends/onnx/training/OptimizerModel.h"
 #include "dialects/ingot/ir/Diagnostics.h"
-#include "frontends/onnx/import/Node.h"
+#include "frontends/onnx/model/Node.h"
 #include "llvm/ADT/STLExtras.h"
 #include <charconv>
 

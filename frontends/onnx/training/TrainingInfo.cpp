@@ -2,7 +2,7 @@
 
 #include "frontends/onnx/training/TrainingInfo.h"
 #include "dialects/ingot/ir/Diagnostics.h"
-#include "frontends/onnx/import/Node.h"
+#include "frontends/onnx/model/Node.h"
 #include "frontends/onnx/model/Tensors.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"

@@ -8,7 +8,7 @@
 #ifndef INGOT_FRONTENDS_ONNX_WEIGHTS_CONSTANTNODES_H
 #define INGOT_FRONTENDS_ONNX_WEIGHTS_CONSTANTNODES_H
 
-#include "frontends/onnx/import/Import.h"
+#include "frontends/onnx/options/ImportOptions.h"
 #include "onnx/onnx_pb.h"
 
 namespace ingot::onnx_import {

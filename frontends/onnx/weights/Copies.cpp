@@ -2,9 +2,9 @@
 
 #include "frontends/onnx/weights/Copies.h"
 #include "dialects/ingot/support/Remarks.h"
-#include "frontends/onnx/import/Node.h"
-#include "frontends/onnx/import/Parameters.h"
+#include "frontends/onnx/model/Node.h"
 #include "frontends/onnx/model/Tensors.h"
+#include "frontends/onnx/weights/Parameters.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"

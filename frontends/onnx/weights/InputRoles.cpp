@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "frontends/onnx/weights/InputRoles.h"
-#include "frontends/onnx/import/Node.h"
+#include "frontends/onnx/model/Node.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace ingot;

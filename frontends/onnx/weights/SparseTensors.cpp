@@ -2,7 +2,7 @@
 
 #include "frontends/onnx/weights/SparseTensors.h"
 #include "dialects/ingot/ir/Diagnostics.h"
-#include "frontends/onnx/import/Node.h"
+#include "frontends/onnx/model/Node.h"
 #include "frontends/onnx/model/Tensors.h"
 
 #include <cstring>

@@ -8,7 +8,7 @@
 #ifndef INGOT_PASSES_SCHEDULE_ARENA_ARENAUSE_H
 #define INGOT_PASSES_SCHEDULE_ARENA_ARENAUSE_H
 
-#include "passes/schedule/StepGraph.h"
+#include "passes/schedule/graph/StepGraph.h"
 
 namespace ingot {
 

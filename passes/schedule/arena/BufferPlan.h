@@ -10,7 +10,7 @@
 
 #include "dialects/exec/Exec.h"
 #include "passes/schedule/arena/ArenaUse.h"
-#include "passes/schedule/streams/SideRegions.h"
+#include "passes/schedule/graph/SideRegions.h"
 
 namespace ingot {
 
@@ -75,7 +75,7 @@ public:
   /// Returns the regions beside others; instants are those of intervals.
   llvm::SmallVector<SideRegion> getSideRegions() const {
     return llvm::to_vector(
-        NodeTimes(graph, graph.getProgramOrder()).getRegions());
+        NodeTimes(graph.getNodes(), graph.getProgramOrder()).getRegions());
   }
   unsigned getStatesInPlace() const { return graph.getStatesInPlace(); }
 

@@ -8,7 +8,7 @@
 #ifndef INGOT_PASSES_SCHEDULE_PLACE_SIDECALLS_H
 #define INGOT_PASSES_SCHEDULE_PLACE_SIDECALLS_H
 
-#include "passes/schedule/streams/SideRegions.h"
+#include "passes/schedule/graph/SideRegions.h"
 
 namespace ingot {
 

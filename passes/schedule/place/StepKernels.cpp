@@ -4,7 +4,7 @@
 
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/IRMapping.h"
-#include "passes/schedule/LibraryCalls.h"
+#include "passes/schedule/graph/LibraryCalls.h"
 
 using namespace mlir;
 using namespace ingot;

@@ -25,7 +25,7 @@
 #ifndef INGOT_PASSES_SCHEDULE_RECOMPUTE_RECOMPUTESEARCH_H
 #define INGOT_PASSES_SCHEDULE_RECOMPUTE_RECOMPUTESEARCH_H
 
-#include "passes/schedule/StepGraph.h"
+#include "passes/schedule/graph/StepGraph.h"
 
 namespace ingot {
 

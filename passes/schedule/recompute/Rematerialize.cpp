@@ -15,7 +15,7 @@
 #include "passes/schedule/Passes.h"
 #include "passes/schedule/arena/ArenaUse.h"
 #include "passes/schedule/arena/StatePlaces.h"
-#include "passes/schedule/recompute/FusionSlice.h"
+#include "passes/schedule/graph/FusionSlice.h"
 #include "passes/schedule/recompute/RecomputeSearch.h"
 #include "runtime/abi/Abi.h"
 #include "llvm/Support/FormatVariadic.h"

@@ -10,7 +10,8 @@
 #include "dialects/ingot/support/Remarks.h"
 #include "passes/cost/Cost.h"
 #include "passes/schedule/Passes.h"
-#include "passes/schedule/streams/SideRegions.h"
+#include "passes/schedule/graph/SideRegions.h"
+#include "passes/schedule/graph/StepGraph.h"
 #include "runtime/abi/Abi.h"
 
 namespace ingot {
@@ -275,7 +276,7 @@ private:
         // Packing does not reach the bound: what is at the peak is in the way.
         isPacked = false;
       }
-      if (!dropAt(runs, NodeTimes(marked, order), peak))
+      if (!dropAt(runs, NodeTimes(marked.getNodes(), order), peak))
         return;
     }
   }

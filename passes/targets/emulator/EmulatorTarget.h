@@ -10,7 +10,7 @@
 #ifndef INGOT_PASSES_TARGETS_EMULATOR_EMULATORTARGET_H
 #define INGOT_PASSES_TARGETS_EMULATOR_EMULATORTARGET_H
 
-#include "passes/targets/cuda/CudaTarget.h"
+#include "passes/targets/cuda/target/CudaTarget.h"
 
 namespace ingot {
 

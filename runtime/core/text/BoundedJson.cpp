@@ -3,7 +3,7 @@
 #include "runtime/core/text/BoundedJson.h"
 
 #include "runtime/core/Error.h"
-#include "runtime/core/text/Text.h"
+#include "runtime/core/Text.h"
 
 #include <algorithm>
 #include <functional>

@@ -7,9 +7,9 @@
 
 #include "runtime/abi/Abi.h"
 #include "runtime/core/Context.h"
-#include "runtime/cpu/ThreadPool.h"
 #include "runtime/cpu/attention/FlashAttention.h"
-#include "runtime/cpu/gemm/Gemm.h"
+#include "runtime/cpu/gemm/RunGemm.h"
+#include "runtime/cpu/threads/ThreadPool.h"
 
 #include <stdexcept>
 

@@ -3,8 +3,8 @@
 #include "runtime/cpu/attention/FlashAttention.h"
 
 #include "runtime/core/machine/Features.h"
-#include "runtime/cpu/ThreadPool.h"
 #include "runtime/cpu/attention/FlashKernels.h"
+#include "runtime/cpu/threads/ThreadPool.h"
 
 #include <cmath>
 

@@ -11,10 +11,10 @@
 
 #include "runtime/abi/Philox.h"
 #include "runtime/abi/Scratch.h"
-#include "runtime/cpu/HalfPrecision.h"
-#include "runtime/cpu/VectorTypes.h"
-#include "runtime/cpu/attention/FlashAttention.h"
+#include "runtime/cpu/attention/AttentionShape.h"
 #include "runtime/cpu/gemm/kernels/GemmKernels.h"
+#include "runtime/cpu/vectors/HalfPrecision.h"
+#include "runtime/cpu/vectors/VectorTypes.h"
 
 namespace ingot::runtime::flash {
 

@@ -12,7 +12,6 @@
 
 #include "runtime/core/Context.h"
 #include "runtime/core/DType.h"
-#include "runtime/cpu/ThreadPool.h"
 #include "runtime/cpu/VendorLibrary.h"
 #include "runtime/cpu/convolution/Im2colConvolution.h"
 #include "runtime/cpu/convolution/ReferenceConvolution.h"
@@ -20,8 +19,9 @@
 #include "runtime/cpu/direct/DirectConvolution.h"
 #include "runtime/cpu/direct/DirectFilterGrad.h"
 #include "runtime/cpu/direct/Panels.h"
-#include "runtime/cpu/gemm/Gemm.h"
 #include "runtime/cpu/gemm/PackedGemm.h"
+#include "runtime/cpu/gemm/RunGemm.h"
+#include "runtime/cpu/threads/ThreadPool.h"
 #include "runtime/cpu/winograd/Winograd.h"
 
 #include <algorithm>

@@ -3,8 +3,8 @@
 #include "runtime/cpu/convolution/Im2colConvolution.h"
 
 #include "runtime/core/Context.h"
-#include "runtime/cpu/ThreadPool.h"
 #include "runtime/cpu/gemm/PackedGemm.h"
+#include "runtime/cpu/threads/ThreadPool.h"
 
 #include <algorithm>
 #include <cstring>

@@ -9,7 +9,7 @@
 
 #include "runtime/cpu/convolution/ReferenceConvolution.h"
 
-#include "runtime/cpu/ThreadPool.h"
+#include "runtime/cpu/threads/ThreadPool.h"
 
 #include <algorithm>
 #include <array>

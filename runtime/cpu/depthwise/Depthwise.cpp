@@ -9,11 +9,11 @@
 
 #include "runtime/cpu/depthwise/Depthwise.h"
 
-#include "runtime/cpu/HalfPrecision.h"
-#include "runtime/cpu/ThreadPool.h"
 #include "runtime/cpu/depthwise/DepthwiseFilterGrad.h"
 #include "runtime/cpu/depthwise/DepthwiseRows.h"
 #include "runtime/cpu/direct/Phases.h"
+#include "runtime/cpu/threads/ThreadPool.h"
+#include "runtime/cpu/vectors/HalfPrecision.h"
 
 #include <algorithm>
 #include <atomic>

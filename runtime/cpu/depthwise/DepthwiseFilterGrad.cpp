@@ -8,9 +8,9 @@
 
 #include "runtime/cpu/depthwise/DepthwiseFilterGrad.h"
 
-#include "runtime/cpu/HalfPrecision.h"
-#include "runtime/cpu/ThreadPool.h"
 #include "runtime/cpu/depthwise/DepthwiseRows.h"
+#include "runtime/cpu/threads/ThreadPool.h"
+#include "runtime/cpu/vectors/HalfPrecision.h"
 
 #include <algorithm>
 #include <vector>

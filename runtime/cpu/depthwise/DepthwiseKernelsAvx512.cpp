@@ -2,8 +2,8 @@
 
 // The kernels of depthwise convolution for x86 CPUs with AVX-512.
 
-#include "runtime/cpu/VectorTypes.h"
 #include "runtime/cpu/depthwise/DepthwiseKernels.h"
+#include "runtime/cpu/vectors/VectorTypes.h"
 
 #ifdef __x86_64__
 #pragma clang attribute push(                                                  \

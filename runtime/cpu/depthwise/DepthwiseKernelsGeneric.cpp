@@ -2,8 +2,8 @@
 
 // The kernels of depthwise convolution for any CPU.
 
-#include "runtime/cpu/VectorTypes.h"
 #include "runtime/cpu/depthwise/DepthwiseKernels.h"
+#include "runtime/cpu/vectors/VectorTypes.h"
 
 #define INGOT_LANES 4
 #include "runtime/cpu/depthwise/DepthwiseVectors.h"

@@ -10,7 +10,7 @@
 #ifndef INGOT_RUNTIME_CPU_DEPTHWISE_DEPTHWISEVECTORS_H
 #define INGOT_RUNTIME_CPU_DEPTHWISE_DEPTHWISEVECTORS_H
 
-#include "runtime/cpu/Vectors.h"
+#include "runtime/cpu/vectors/Vectors.h"
 
 namespace ingot::runtime::depthwise {
 namespace {

@@ -9,9 +9,9 @@
 
 #include "runtime/cpu/direct/DirectFilterGrad.h"
 
-#include "runtime/cpu/HalfPrecision.h"
-#include "runtime/cpu/ThreadPool.h"
 #include "runtime/cpu/direct/Panels.h"
+#include "runtime/cpu/threads/ThreadPool.h"
+#include "runtime/cpu/vectors/HalfPrecision.h"
 
 #include <algorithm>
 #include <stdexcept>

@@ -2,7 +2,7 @@
 
 #include "runtime/cpu/direct/PixelRows.h"
 
-#include "runtime/cpu/HalfPrecision.h"
+#include "runtime/cpu/vectors/HalfPrecision.h"
 
 #include <algorithm>
 #include <cstring>

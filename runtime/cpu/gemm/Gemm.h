@@ -55,18 +55,6 @@ struct Gemm {
   bool byStrassen = false;
 };
 
-/// Whether this CPU has tile units (AMX).
-bool hasTileUnits();
-
-/// Whether runGemm rounds the result, whose type is `roundedType`.
-bool canRound(const Gemm &gemm);
-
-/// Bytes of scratch memory that runGemm needs.
-size_t getGemmScratchBytes(const Gemm &gemm);
-
-/// Runs a GEMM on the thread pool. `scratch` is aligned to 64 bytes.
-void runGemm(const Gemm &gemm, char *scratch);
-
 } // namespace ingot::runtime
 
 #endif // INGOT_RUNTIME_CPU_GEMM_GEMM_H

@@ -4,9 +4,9 @@
 
 #include "runtime/abi/Scratch.h"
 #include "runtime/core/Context.h"
-#include "runtime/cpu/HalfPrecision.h"
-#include "runtime/cpu/ThreadPool.h"
-#include "runtime/cpu/gemm/Gemm.h"
+#include "runtime/cpu/gemm/RunGemm.h"
+#include "runtime/cpu/threads/ThreadPool.h"
+#include "runtime/cpu/vectors/HalfPrecision.h"
 
 #include <algorithm>
 

@@ -2,7 +2,7 @@
 
 #include "runtime/cpu/gemm/RegionGemm.h"
 
-#include "runtime/cpu/ThreadPool.h"
+#include "runtime/cpu/threads/ThreadPool.h"
 
 #include <algorithm>
 #include <vector>

@@ -2,8 +2,8 @@
 
 #include "runtime/cpu/gemm/SplitGemm.h"
 
-#include "runtime/cpu/ThreadPool.h"
 #include "runtime/cpu/gemm/BlockedGemm.h"
+#include "runtime/cpu/threads/ThreadPool.h"
 
 #include <algorithm>
 

@@ -5,7 +5,7 @@
 #include "runtime/abi/Align.h"
 #include "runtime/core/DType.h"
 #include "runtime/core/machine/Features.h"
-#include "runtime/cpu/ThreadPool.h"
+#include "runtime/cpu/threads/ThreadPool.h"
 
 #include <dnnl_threadpool.hpp>
 

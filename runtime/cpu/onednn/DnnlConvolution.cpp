@@ -9,7 +9,7 @@
 
 #include "runtime/abi/ConvolutionScratch.h"
 #include "runtime/cpu/VendorLibrary.h"
-#include "runtime/cpu/gemm/Gemm.h"
+#include "runtime/cpu/gemm/RunGemm.h"
 #include "runtime/cpu/onednn/DnnlCall.h"
 
 #include <algorithm>

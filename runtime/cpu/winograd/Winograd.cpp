@@ -4,7 +4,7 @@
 
 #include "runtime/abi/ConvolutionScratch.h"
 #include "runtime/core/machine/Features.h"
-#include "runtime/cpu/ThreadPool.h"
+#include "runtime/cpu/threads/ThreadPool.h"
 #include "runtime/cpu/winograd/WinogradKernels.h"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 
 // The kernels of Winograd convolution for x86 CPUs with AVX2, FMA and F16C.
 
-#include "runtime/cpu/VectorTypes.h"
+#include "runtime/cpu/vectors/VectorTypes.h"
 #include "runtime/cpu/winograd/WinogradKernels.h"
 
 #ifdef __x86_64__

@@ -2,7 +2,7 @@
 
 // The kernels of Winograd convolution for x86 CPUs with AVX-512.
 
-#include "runtime/cpu/VectorTypes.h"
+#include "runtime/cpu/vectors/VectorTypes.h"
 #include "runtime/cpu/winograd/WinogradKernels.h"
 
 #ifdef __x86_64__

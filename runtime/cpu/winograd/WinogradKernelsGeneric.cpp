@@ -3,7 +3,7 @@
 // The kernels of Winograd convolution for any CPU: vectors of four
 // lanes, which every target has.
 
-#include "runtime/cpu/VectorTypes.h"
+#include "runtime/cpu/vectors/VectorTypes.h"
 #include "runtime/cpu/winograd/WinogradKernels.h"
 
 #define INGOT_LANES 4

@@ -10,7 +10,7 @@
 #ifndef INGOT_RUNTIME_CPU_WINOGRAD_WINOGRADVECTORS_H
 #define INGOT_RUNTIME_CPU_WINOGRAD_WINOGRADVECTORS_H
 
-#include "runtime/cpu/Vectors.h"
+#include "runtime/cpu/vectors/Vectors.h"
 
 #define WINOGRAD_INLINE __attribute__((always_inline)) static inline
 

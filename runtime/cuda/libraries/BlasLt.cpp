@@ -5,7 +5,7 @@
 #include "runtime/abi/Align.h"
 #include "runtime/core/DType.h"
 #include "runtime/core/Error.h"
-#include "runtime/cuda/Switches.h"
+#include "runtime/cuda/driver/Switches.h"
 
 #include <algorithm>
 #include <array>

@@ -10,8 +10,8 @@
 
 #include "runtime/abi/Abi.h"
 #include "runtime/core/Context.h"
-#include "runtime/cuda/Tuner.h"
-#include "runtime/cuda/libraries/Library.h"
+#include "runtime/cuda/driver/Library.h"
+#include "runtime/cuda/libraries/Tuner.h"
 
 #include <cublasLt.h>
 #include <functional>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "runtime/cuda/libraries/DnnDescriptor.h"
+#include "runtime/cuda/libraries/Dnn.h"
 
 #include "runtime/core/DType.h"
 #include "runtime/core/Error.h"
@@ -13,16 +13,7 @@
 
 using namespace ingot::runtime;
 
-Dnn::Dnn()
-    : library("libcudnn.so." + std::to_string(CUDNN_MAJOR),
-              "install cuDNN, or have LD_LIBRARY_PATH name its folder") {
-#define INGOT_LOAD(name) library.load(name, #name);
-  INGOT_DNN_FUNCTIONS(INGOT_LOAD)
-#undef INGOT_LOAD
-}
-
-Dnn::Dnn(CUstream_st *stream, Tuner *tuner) : Dnn() {
-  this->tuner = tuner;
+Dnn::Dnn(CUstream_st *stream, Tuner *tuner) : tuner(tuner) {
   check(cudnnCreate(&handle), "starting cuDNN");
   setStream(stream);
 }
@@ -38,13 +29,6 @@ Dnn::~Dnn() {
   plans.clear();
   if (handle)
     (void)cudnnDestroy(handle);
-}
-
-void Dnn::check(cudnnStatus_t status, const char *action) const {
-  if (status != CUDNN_STATUS_SUCCESS)
-    throw failure("cuDNN",
-                  std::string(action) + ": " + cudnnGetErrorString(status),
-                  "check the GPU with nvidia-smi");
 }
 
 struct Dnn::Algorithm {
@@ -71,9 +55,9 @@ struct Dnn::Engine {
   }
 };
 
-Dnn::Dnn(const std::string &device) : Dnn() {
-  properties =
-      std::make_unique<Descriptor>(*this, CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR);
+Dnn::Dnn(const std::string &device) {
+  properties = std::make_unique<Descriptor>(
+      Descriptor(*this, CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR));
   properties->set(CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, CUDNN_TYPE_CHAR,
                   device.data(), static_cast<int64_t>(device.size()));
   properties->finish();
@@ -110,7 +94,7 @@ std::string Dnn::getName(const Descriptor &config) const {
   std::vector<Descriptor> knobs;
   std::array<cudnnBackendDescriptor_t, CUDNN_KNOB_TYPE_COUNTS> places = {};
   for (cudnnBackendDescriptor_t &place : places) {
-    knobs.emplace_back(*this, CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR);
+    knobs.push_back(Descriptor(*this, CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR));
     place = knobs.back().get();
   }
   int64_t count =
@@ -170,7 +154,7 @@ std::vector<Dnn::Algorithm> Dnn::findAlgorithms(const Plan &plan,
     std::vector<Descriptor> configs;
     std::array<cudnnBackendDescriptor_t, mostConfigs> places = {};
     for (int64_t i = 0; i < mostConfigs; ++i) {
-      configs.emplace_back(*this, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
+      configs.push_back(Descriptor(*this, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR));
       places[i] = configs.back().get();
     }
     int64_t count = heuristic.read(CUDNN_ATTR_ENGINEHEUR_RESULTS,

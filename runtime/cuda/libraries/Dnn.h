@@ -10,27 +10,14 @@
 
 #include "runtime/abi/Abi.h"
 #include "runtime/core/Context.h"
-#include "runtime/cuda/Tuner.h"
-#include "runtime/cuda/libraries/Library.h"
+#include "runtime/cuda/libraries/DnnDescriptor.h"
 #include "runtime/cuda/libraries/PlanCache.h"
+#include "runtime/cuda/libraries/Tuner.h"
 
 #include <cudnn.h>
 #include <memory>
 #include <string>
 #include <vector>
-
-#define INGOT_DNN_FUNCTIONS(X)                                                 \
-  X(cudnnCreate)                                                               \
-  X(cudnnDestroy)                                                              \
-  X(cudnnGetErrorString)                                                       \
-  X(cudnnGetVersion)                                                           \
-  X(cudnnSetStream)                                                            \
-  X(cudnnBackendCreateDescriptor)                                              \
-  X(cudnnBackendDestroyDescriptor)                                             \
-  X(cudnnBackendExecute)                                                       \
-  X(cudnnBackendFinalize)                                                      \
-  X(cudnnBackendGetAttribute)                                                  \
-  X(cudnnBackendSetAttribute)
 
 namespace ingot::runtime {
 
@@ -65,7 +52,7 @@ struct ConvolutionChoice {
   std::string name;
 };
 
-class Dnn {
+class Dnn : DnnLibrary {
 public:
   /// Works on `stream`. Uses the first algorithm that the library proposes, or
   /// the fastest of several if there is a tuner. Throws failure if there is no
@@ -93,16 +80,14 @@ public:
                                       ConvolutionResult result,
                                       const std::string &name) const;
 
-  const Library &getLibrary() const { return library; }
+  using DnnLibrary::getLibrary;
   cudnnHandle_t getHandle() const { return handle; }
 
 private:
-  class Descriptor;
+  using Descriptor = DnnDescriptor;
   struct Algorithm;
   struct Plan;
   struct Engine;
-  /// Loads the library.
-  Dnn();
   /// A plan without an algorithm.
   std::unique_ptr<Plan> describe(const ingot_conv_desc &desc,
                                  ConvolutionResult result,
@@ -144,12 +129,7 @@ private:
   Engine getEngine(const Descriptor &config) const;
   /// Returns a name of a configuration and its engine.
   std::string getName(const Descriptor &config) const;
-  void check(cudnnStatus_t status, const char *action) const;
 
-  Library library;
-#define INGOT_DECLARE(name) decltype(::name) *name;
-  INGOT_DNN_FUNCTIONS(INGOT_DECLARE)
-#undef INGOT_DECLARE
   cudnnHandle_t handle = nullptr;
   CUstream_st *stream = nullptr;
   Tuner *tuner = nullptr;

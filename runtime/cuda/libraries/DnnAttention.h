@@ -13,7 +13,7 @@
 
 #include "runtime/abi/Abi.h"
 #include "runtime/core/Context.h"
-#include "runtime/cuda/Driver.h"
+#include "runtime/cuda/driver/Driver.h"
 #include "runtime/cuda/libraries/Dnn.h"
 
 #include <memory>

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/cuda/libraries/DnnDescriptor.h"
+#include "runtime/cuda/libraries/Dnn.h"
 
 #include "runtime/core/DType.h"
 

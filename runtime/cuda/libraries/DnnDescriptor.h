@@ -8,27 +8,30 @@
 #ifndef INGOT_RUNTIME_CUDA_LIBRARIES_DNNDESCRIPTOR_H
 #define INGOT_RUNTIME_CUDA_LIBRARIES_DNNDESCRIPTOR_H
 
-#include "runtime/cuda/libraries/Dnn.h"
+#include "runtime/cuda/libraries/DnnLibrary.h"
 
+#include <cstdint>
 #include <utility>
+#include <vector>
 
 namespace ingot::runtime {
 
 /// An object of the library, with its attributes.
-class Dnn::Descriptor {
+class DnnDescriptor {
 public:
-  Descriptor() = default;
-  Descriptor(const Dnn &dnn, cudnnBackendDescriptorType_t type) : dnn(&dnn) {
+  DnnDescriptor() = default;
+  DnnDescriptor(const DnnLibrary &dnn, cudnnBackendDescriptorType_t type)
+      : dnn(&dnn) {
     dnn.check(dnn.cudnnBackendCreateDescriptor(type, &handle),
               "describing a convolution");
   }
-  Descriptor(Descriptor &&other) noexcept { *this = std::move(other); }
-  Descriptor &operator=(Descriptor &&other) noexcept {
+  DnnDescriptor(DnnDescriptor &&other) noexcept { *this = std::move(other); }
+  DnnDescriptor &operator=(DnnDescriptor &&other) noexcept {
     std::swap(dnn, other.dnn);
     std::swap(handle, other.handle);
     return *this;
   }
-  ~Descriptor() {
+  ~DnnDescriptor() {
     if (handle)
       (void)dnn->cudnnBackendDestroyDescriptor(handle);
   }
@@ -41,7 +44,7 @@ public:
     dnn->check(dnn->cudnnBackendSetAttribute(handle, name, type, count, values),
                "describing a convolution");
   }
-  void set(cudnnBackendAttributeName_t name, const Descriptor &other) {
+  void set(cudnnBackendAttributeName_t name, const DnnDescriptor &other) {
     set(name, CUDNN_TYPE_BACKEND_DESCRIPTOR, &other.handle, 1);
   }
   void set(cudnnBackendAttributeName_t name, int64_t value) {
@@ -67,7 +70,7 @@ public:
   void finish() { dnn->check(tryFinish(), "describing a convolution"); }
 
 private:
-  const Dnn *dnn = nullptr;
+  const DnnLibrary *dnn = nullptr;
   cudnnBackendDescriptor_t handle = nullptr;
 };
 

@@ -13,7 +13,7 @@
 #ifndef INGOT_RUNTIME_CUDA_LIBRARIES_NCCL_H
 #define INGOT_RUNTIME_CUDA_LIBRARIES_NCCL_H
 
-#include "runtime/cuda/Driver.h"
+#include "runtime/cuda/driver/Driver.h"
 #include "runtime/cuda/libraries/NcclMemory.h"
 
 #include <compare>

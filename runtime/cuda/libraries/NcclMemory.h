@@ -11,7 +11,7 @@
 #ifndef INGOT_RUNTIME_CUDA_LIBRARIES_NCCLMEMORY_H
 #define INGOT_RUNTIME_CUDA_LIBRARIES_NCCLMEMORY_H
 
-#include "runtime/cuda/libraries/Library.h"
+#include "runtime/cuda/driver/Library.h"
 
 #include <cstddef>
 #include <nccl.h>

@@ -10,7 +10,7 @@
 #ifndef INGOT_RUNTIME_CUDA_PROFILE_ACTIVITYTIMES_H
 #define INGOT_RUNTIME_CUDA_PROFILE_ACTIVITYTIMES_H
 
-#include "runtime/cuda/libraries/Library.h"
+#include "runtime/cuda/driver/Library.h"
 #include "runtime/cuda/profile/CallTimes.h"
 
 #include <cupti.h>

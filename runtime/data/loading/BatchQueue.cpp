@@ -3,7 +3,7 @@
 #include "runtime/data/loading/BatchQueue.h"
 
 #include "runtime/core/machine/Threads.h"
-#include "runtime/data/pictures/Mixing.h"
+#include "runtime/data/recipes/Mixing.h"
 
 #include <algorithm>
 #include <chrono>

@@ -9,7 +9,7 @@
 #define INGOT_RUNTIME_DATA_LOADING_BATCHQUEUE_H
 
 #include "runtime/core/Memory.h"
-#include "runtime/data/Dataset.h"
+#include "runtime/data/dataset/Dataset.h"
 #include "runtime/data/loading/WorkerCount.h"
 
 #include <chrono>

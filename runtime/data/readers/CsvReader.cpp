@@ -9,7 +9,7 @@
 #include "runtime/data/readers/Readers.h"
 
 #include "runtime/core/Error.h"
-#include "runtime/core/text/Text.h"
+#include "runtime/core/Text.h"
 #include "runtime/data/readers/TableReader.h"
 
 #include <algorithm>

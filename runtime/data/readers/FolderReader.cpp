@@ -8,7 +8,7 @@
 #include "runtime/data/readers/Readers.h"
 
 #include "runtime/core/Error.h"
-#include "runtime/data/files/ClassNames.h"
+#include "runtime/data/readers/ClassNames.h"
 
 #include <algorithm>
 #include <cerrno>

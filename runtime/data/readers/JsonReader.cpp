@@ -9,8 +9,8 @@
 #include "runtime/data/readers/Readers.h"
 
 #include "runtime/core/Error.h"
+#include "runtime/core/Text.h"
 #include "runtime/core/text/BoundedJson.h"
-#include "runtime/core/text/Text.h"
 
 #include <algorithm>
 #include <cstring>

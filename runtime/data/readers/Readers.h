@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// Opens readers. The content of a file decides which one, not its name.
+// The readers of each kind of file. OpenReader.h chooses among them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,11 +40,6 @@ struct ReaderOptions {
   /// The stream of a pipe, which is read as it comes; null for files.
   std::shared_ptr<SampleStream> stream = nullptr;
 };
-
-/// Opens one file or folder of samples. The content decides which reader, and
-/// of files without any mark of their own the name. Throws badInput.
-std::unique_ptr<Reader> openReader(const std::string &path,
-                                   const ReaderOptions &options);
 
 /// Opens a .npz file, or .npy files that are fields of the same samples. A
 /// single .npy file has the field `only` if that is not empty, else one of its

@@ -8,7 +8,7 @@
 #ifndef INGOT_RUNTIME_DATA_SEQUENCES_SEQUENCEROWS_H
 #define INGOT_RUNTIME_DATA_SEQUENCES_SEQUENCEROWS_H
 
-#include "runtime/data/sequences/SequenceRecipe.h"
+#include "runtime/data/recipes/SequenceRecipe.h"
 
 #include <cstdint>
 #include <optional>

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/core/text/Text.h"
+#include "runtime/core/Text.h"
 #include "runtime/observe/StepStatistics.h"
 #include "runtime/observe/profile/Profile.h"
 

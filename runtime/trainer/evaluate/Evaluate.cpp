@@ -8,8 +8,8 @@
 #include "runtime/trainer/evaluate/Evaluate.h"
 
 #include "runtime/comm/Communicator.h"
-#include "runtime/core/Console.h"
 #include "runtime/core/Error.h"
+#include "runtime/core/console/Console.h"
 #include "runtime/trainer/evaluate/EvaluationMetrics.h"
 #include "runtime/trainer/run/StopRequest.h"
 

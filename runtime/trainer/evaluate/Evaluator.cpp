@@ -2,8 +2,8 @@
 
 #include "runtime/trainer/evaluate/Evaluator.h"
 
-#include "runtime/core/Console.h"
 #include "runtime/core/Error.h"
+#include "runtime/core/console/Console.h"
 #include "runtime/trainer/evaluate/EvaluationMetrics.h"
 #include "runtime/trainer/run/Outcome.h"
 

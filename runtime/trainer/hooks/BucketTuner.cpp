@@ -3,8 +3,8 @@
 #include "runtime/trainer/hooks/BucketTuner.h"
 
 #include "runtime/comm/Communicator.h"
-#include "runtime/core/Console.h"
 #include "runtime/core/commandline/OptionChecks.h"
+#include "runtime/core/console/Console.h"
 #include "runtime/core/files/TunedFile.h"
 #include "runtime/core/machine/Process.h"
 

@@ -3,7 +3,7 @@
 #include "runtime/trainer/hooks/Diagnoser.h"
 
 #include "runtime/comm/Communicator.h"
-#include "runtime/core/text/Text.h"
+#include "runtime/core/Text.h"
 #include "runtime/trainer/run/RunPlan.h"
 #include "runtime/trainer/save/Checkpointing.h"
 

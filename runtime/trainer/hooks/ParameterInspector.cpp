@@ -2,8 +2,8 @@
 
 #include "runtime/trainer/hooks/ParameterInspector.h"
 
-#include "runtime/core/Console.h"
-#include "runtime/core/text/Text.h"
+#include "runtime/core/Text.h"
+#include "runtime/core/console/Console.h"
 
 #include <algorithm>
 #include <array>

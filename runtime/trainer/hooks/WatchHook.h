@@ -8,7 +8,7 @@
 #ifndef INGOT_RUNTIME_TRAINER_HOOKS_WATCHHOOK_H
 #define INGOT_RUNTIME_TRAINER_HOOKS_WATCHHOOK_H
 
-#include "runtime/core/Console.h"
+#include "runtime/core/console/Console.h"
 #include "runtime/observe/MetricsLog.h"
 #include "runtime/observe/Watch.h"
 #include "runtime/trainer/hooks/StepHook.h"

@@ -2,7 +2,7 @@
 
 #include "runtime/trainer/input/Feed.h"
 
-#include "runtime/core/Console.h"
+#include "runtime/core/console/Console.h"
 
 #include <algorithm>
 #include <chrono>

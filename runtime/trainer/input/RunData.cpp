@@ -3,8 +3,8 @@
 #include "runtime/trainer/input/RunData.h"
 
 #include "runtime/comm/Communicator.h"
-#include "runtime/core/Console.h"
 #include "runtime/core/Error.h"
+#include "runtime/core/console/Console.h"
 #include "runtime/data/files/Pipes.h"
 #include "runtime/trainer/input/Streaming.h"
 

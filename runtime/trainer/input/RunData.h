@@ -10,7 +10,7 @@
 #define INGOT_RUNTIME_TRAINER_INPUT_RUNDATA_H
 
 #include "runtime/data/Sampler.h"
-#include "runtime/data/VariantData.h"
+#include "runtime/data/dataset/VariantData.h"
 #include "runtime/trainer/input/Feed.h"
 #include "runtime/trainer/run/RunContext.h"
 

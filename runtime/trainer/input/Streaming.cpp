@@ -3,9 +3,10 @@
 #include "runtime/trainer/input/Streaming.h"
 
 #include "runtime/comm/Communicator.h"
-#include "runtime/core/Console.h"
 #include "runtime/core/Error.h"
+#include "runtime/core/console/Console.h"
 #include "runtime/data/files/Pipes.h"
+#include "runtime/data/sequences/SequenceInputs.h"
 #include "runtime/trainer/run/StopRequest.h"
 
 #include <algorithm>

@@ -7,7 +7,7 @@
 
 #include "runtime/trainer/inspect/Inspect.h"
 
-#include "runtime/core/text/Text.h"
+#include "runtime/core/Text.h"
 #include "runtime/data/loading/BatchQueue.h"
 
 #include <algorithm>

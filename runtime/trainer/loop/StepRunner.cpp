@@ -3,8 +3,9 @@
 #include "runtime/trainer/loop/StepRunner.h"
 
 #include "runtime/comm/Communicator.h"
-#include "runtime/core/Console.h"
 #include "runtime/core/Error.h"
+#include "runtime/core/console/Console.h"
+#include "runtime/data/sequences/SequenceInputs.h"
 #include "runtime/observe/profile/Profile.h"
 #include "runtime/trainer/run/RunHeader.h"
 

@@ -3,8 +3,8 @@
 #include "runtime/trainer/loop/Trainer.h"
 
 #include "runtime/comm/Communicator.h"
-#include "runtime/core/Console.h"
 #include "runtime/core/Error.h"
+#include "runtime/core/console/Console.h"
 #include "runtime/core/files/Crc32.h"
 #include "runtime/trainer/hooks/Hooks.h"
 #include "runtime/trainer/input/StreamOrder.h"

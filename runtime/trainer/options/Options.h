@@ -9,7 +9,7 @@
 #define INGOT_RUNTIME_TRAINER_OPTIONS_OPTIONS_H
 
 #include "runtime/core/Manifest.h"
-#include "runtime/data/pictures/Recipe.h"
+#include "runtime/data/recipes/Recipe.h"
 #include "runtime/observe/profile/ProfileSchedule.h"
 #include "runtime/trainer/schedule/Schedule.h"
 

@@ -11,6 +11,7 @@
 #include "runtime/core/commandline/ConfigFile.h"
 #include "runtime/core/commandline/HelpFormatter.h"
 #include "runtime/core/commandline/OptionChecks.h"
+#include "runtime/data/sequences/SequenceInputs.h"
 #include "runtime/trainer/options/Hyperparameters.h"
 #include "runtime/trainer/options/OptionErrors.h"
 #include "runtime/trainer/options/RunOptions.h"

@@ -2,7 +2,7 @@
 
 #include "runtime/trainer/run/Outcome.h"
 
-#include "runtime/core/Console.h"
+#include "runtime/core/console/Console.h"
 
 using namespace ingot::runtime;
 

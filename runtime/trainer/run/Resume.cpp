@@ -2,8 +2,8 @@
 
 #include "runtime/trainer/run/Resume.h"
 
-#include "runtime/core/Console.h"
 #include "runtime/core/Error.h"
+#include "runtime/core/console/Console.h"
 #include "runtime/trainer/options/Hyperparameters.h"
 #include "runtime/trainer/options/RunOptions.h"
 #include "runtime/trainer/options/TrainerOptions.h"

@@ -2,7 +2,7 @@
 
 #include "runtime/trainer/run/RunHeader.h"
 
-#include "runtime/core/text/Text.h"
+#include "runtime/core/Text.h"
 
 #include <fmt/format.h>
 #include <unistd.h>

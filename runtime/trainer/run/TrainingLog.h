@@ -8,7 +8,7 @@
 #ifndef INGOT_RUNTIME_TRAINER_RUN_TRAININGLOG_H
 #define INGOT_RUNTIME_TRAINER_RUN_TRAININGLOG_H
 
-#include "runtime/data/files/ClassNames.h"
+#include "runtime/data/readers/ClassNames.h"
 #include "runtime/observe/MetricsLog.h"
 #include "runtime/trainer/run/RunContext.h"
 

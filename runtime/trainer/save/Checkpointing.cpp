@@ -4,8 +4,8 @@
 
 #include "runtime/checkpoint/Checkpoint.h"
 #include "runtime/comm/Communicator.h"
-#include "runtime/core/Console.h"
 #include "runtime/core/Error.h"
+#include "runtime/core/console/Console.h"
 #include "runtime/trainer/run/Outcome.h"
 #include "runtime/trainer/run/Resume.h"
 #include "runtime/trainer/state/State.h"

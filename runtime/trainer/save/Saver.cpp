@@ -3,7 +3,7 @@
 #include "runtime/trainer/save/Saver.h"
 
 #include "runtime/comm/Communicator.h"
-#include "runtime/core/Console.h"
+#include "runtime/core/console/Console.h"
 #include "runtime/trainer/run/Outcome.h"
 #include "runtime/trainer/state/State.h"
 #include "runtime/trainer/weights/FiniteWeights.h"

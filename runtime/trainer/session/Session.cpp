@@ -8,8 +8,8 @@
 #include "runtime/trainer/session/Session.h"
 
 #include "runtime/comm/Communicator.h"
-#include "runtime/core/Console.h"
 #include "runtime/core/Error.h"
+#include "runtime/core/console/Console.h"
 
 #include <algorithm>
 #include <cstring>

@@ -8,13 +8,13 @@
 #include "runtime/trainer/state/State.h"
 
 #include "runtime/comm/Communicator.h"
-#include "runtime/core/Console.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/Memory.h"
 #include "runtime/core/Random.h"
+#include "runtime/core/Text.h"
+#include "runtime/core/console/Console.h"
 #include "runtime/core/files/Crc32.h"
 #include "runtime/core/machine/ControlGroups.h"
-#include "runtime/core/text/Text.h"
 #include "runtime/trainer/state/CompiledWeights.h"
 #include "runtime/trainer/state/StateValues.h"
 

@@ -2,10 +2,10 @@
 
 #include "runtime/trainer/tune/Tune.h"
 
-#include "runtime/core/Console.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/File.h"
 #include "runtime/core/commandline/OptionChecks.h"
+#include "runtime/core/console/Console.h"
 #include "runtime/core/files/Crc32.h"
 #include "runtime/core/files/TunedFile.h"
 #include "runtime/core/machine/ControlGroups.h"

@@ -4,7 +4,7 @@
 
 #include "runtime/comm/Communicator.h"
 #include "runtime/core/Error.h"
-#include "runtime/core/text/Text.h"
+#include "runtime/core/Text.h"
 #include "runtime/trainer/state/CompiledWeights.h"
 #include "runtime/trainer/state/LiveValues.h"
 

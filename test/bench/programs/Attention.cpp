@@ -11,8 +11,8 @@
 #include "runtime/core/Error.h"
 #include "runtime/core/Memory.h"
 #include "runtime/core/machine/Features.h"
-#include "runtime/cpu/ThreadPool.h"
 #include "runtime/cpu/attention/FlashAttention.h"
+#include "runtime/cpu/threads/ThreadPool.h"
 #include "test/bench/programs/KernelTime.h"
 
 #include <algorithm>

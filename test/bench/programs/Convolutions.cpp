@@ -15,10 +15,10 @@
 #include "runtime/core/Error.h"
 #include "runtime/core/Memory.h"
 #include "runtime/core/machine/Features.h"
-#include "runtime/cpu/HalfPrecision.h"
-#include "runtime/cpu/ThreadPool.h"
 #include "runtime/cpu/VendorLibrary.h"
 #include "runtime/cpu/direct/DirectConvolution.h"
+#include "runtime/cpu/threads/ThreadPool.h"
+#include "runtime/cpu/vectors/HalfPrecision.h"
 #include "test/bench/programs/KernelTime.h"
 
 #include <algorithm>

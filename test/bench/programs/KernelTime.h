@@ -8,7 +8,7 @@
 #ifndef INGOT_TEST_BENCH_PROGRAMS_KERNELTIME_H
 #define INGOT_TEST_BENCH_PROGRAMS_KERNELTIME_H
 
-#include "runtime/cpu/ThreadPool.h"
+#include "runtime/cpu/threads/ThreadPool.h"
 
 #include <ctime>
 

@@ -15,11 +15,11 @@
 #include "dnnl.hpp"
 #include "runtime/core/Context.h"
 #include "runtime/core/Memory.h"
-#include "runtime/cpu/HalfPrecision.h"
-#include "runtime/cpu/ThreadPool.h"
-#include "runtime/cpu/gemm/Gemm.h"
 #include "runtime/cpu/gemm/PackedGemm.h"
+#include "runtime/cpu/gemm/RunGemm.h"
 #include "runtime/cpu/onednn/DnnlCall.h"
+#include "runtime/cpu/threads/ThreadPool.h"
+#include "runtime/cpu/vectors/HalfPrecision.h"
 #include "test/bench/programs/KernelTime.h"
 
 #include <algorithm>

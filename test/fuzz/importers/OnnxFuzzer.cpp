@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "frontends/onnx/import/Import.h"
+#include "frontends/onnx/Import.h"
 #include "test/fuzz/importers/Importer.h"
 
 using namespace ingot;

@@ -7,7 +7,7 @@
 
 #include "test/fuzz/readers/Fuzzer.h"
 
-#include "runtime/data/pictures/Recipe.h"
+#include "runtime/data/recipes/Recipe.h"
 
 #include "runtime/core/Error.h"
 

@@ -10,7 +10,7 @@
 #include "test/fuzz/records/Folder.h"
 
 #include "runtime/core/files/TunedFile.h"
-#include "runtime/data/files/PictureCache.h"
+#include "runtime/data/pictures/PictureCache.h"
 
 #include <cstdlib>
 #include <cstring>

@@ -12,8 +12,8 @@
 
 #include "runtime/core/Error.h"
 #include "runtime/data/Mixture.h"
-#include "runtime/data/files/ClassNames.h"
 #include "runtime/data/files/Sources.h"
+#include "runtime/data/readers/ClassNames.h"
 
 #include <cctype>
 #include <cstdlib>

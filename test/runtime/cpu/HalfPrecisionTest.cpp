@@ -3,7 +3,7 @@
 // All 65,536 values of each half-precision type, and roundings of random floats
 // against the reference conversions of DType.h.
 
-#include "runtime/cpu/HalfPrecision.h"
+#include "runtime/cpu/vectors/HalfPrecision.h"
 
 #include "runtime/abi/Abi.h"
 #include "runtime/core/DType.h"

@@ -9,9 +9,9 @@
 #include "runtime/core/Context.h"
 #include "runtime/core/Random.h"
 #include "runtime/core/machine/Features.h"
-#include "runtime/cpu/HalfPrecision.h"
-#include "runtime/cpu/ThreadPool.h"
-#include "runtime/cpu/gemm/Gemm.h"
+#include "runtime/cpu/gemm/RunGemm.h"
+#include "runtime/cpu/threads/ThreadPool.h"
+#include "runtime/cpu/vectors/HalfPrecision.h"
 
 #include <gtest/gtest.h>
 

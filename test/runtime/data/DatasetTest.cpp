@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/data/Dataset.h"
-#include "runtime/core/Console.h"
-#include "runtime/data/VariantData.h"
+#include "runtime/data/dataset/Dataset.h"
+#include "runtime/core/console/Console.h"
+#include "runtime/data/dataset/VariantData.h"
 #include "test/runtime/TestSupport.h"
 
 #include <cstring>

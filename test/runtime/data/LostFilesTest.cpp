@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/core/files/LostFiles.h"
-#include "runtime/core/Console.h"
+#include "runtime/core/LostFiles.h"
 #include "runtime/core/File.h"
-#include "runtime/data/Dataset.h"
+#include "runtime/core/console/Console.h"
+#include "runtime/data/dataset/Dataset.h"
 #include "runtime/data/loading/BatchQueue.h"
 #include "test/runtime/TestSupport.h"
 

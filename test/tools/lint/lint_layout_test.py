@@ -92,6 +92,25 @@ class Layout(unittest.TestCase):
         self.finds(f"{copy}:1: passes/graph/FoldScales.h has the same name", {copy: f"// {LICENSE}"})
         self.clean({"passes/graph/Passes.h": f"// {LICENSE}", "passes/fusion/Passes.h": f"// {LICENSE}"})
 
+    def test_include_cycles(self):
+        def including(name):
+            return f'// {LICENSE}#include "{name}"\n'
+
+        below = {"runtime/core/A.h": f"// {LICENSE}", "runtime/data/B.h": including("runtime/core/A.h")}
+        self.clean(below)
+        self.finds(
+            "runtime/core/C.h:1: a cycle of folders: runtime/core runtime/data",
+            {**below, "runtime/core/C.h": including("runtime/data/B.h")},
+        )
+        self.finds(
+            "runtime/core/D.cpp:1: a cycle of units: runtime/core/D runtime/core/E",
+            {
+                "runtime/core/D.h": f"// {LICENSE}",
+                "runtime/core/D.cpp": including("runtime/core/E.h"),
+                "runtime/core/E.h": including("runtime/core/D.h"),
+            },
+        )
+
     def test_long_files(self):
         for name, comment in {
             "passes/a.cpp": "//",

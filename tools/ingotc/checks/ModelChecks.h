@@ -10,7 +10,7 @@
 #define INGOT_TOOLS_INGOTC_CHECKS_MODELCHECKS_H
 
 #include "mlir/IR/BuiltinOps.h"
-#include "tools/ingotc/CompilerOptions.h"
+#include "tools/ingotc/options/CompilerOptions.h"
 
 namespace ingot {
 

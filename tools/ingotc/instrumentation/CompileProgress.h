@@ -10,7 +10,7 @@
 #define INGOT_TOOLS_INGOTC_INSTRUMENTATION_COMPILEPROGRESS_H
 
 #include "mlir/Pass/PassInstrumentation.h"
-#include "runtime/core/Console.h"
+#include "runtime/core/console/Console.h"
 
 #include <chrono>
 #include <condition_variable>

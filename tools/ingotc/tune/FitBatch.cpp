@@ -2,7 +2,7 @@
 
 #include "tools/ingotc/tune/FitBatch.h"
 
-#include "tools/ingotc/Compiler.h"
+#include "tools/ingotc/compile/Compiler.h"
 
 #include <limits>
 

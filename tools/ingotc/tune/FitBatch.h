@@ -8,7 +8,7 @@
 #ifndef INGOT_TOOLS_INGOTC_TUNE_FITBATCH_H
 #define INGOT_TOOLS_INGOTC_TUNE_FITBATCH_H
 
-#include "tools/ingotc/CompilerOptions.h"
+#include "tools/ingotc/options/CompilerOptions.h"
 
 namespace ingot {
 

@@ -5,7 +5,7 @@
 #include "runtime/core/Error.h"
 #include "runtime/core/machine/Process.h"
 #include "runtime/core/machine/ProcessorUse.h"
-#include "tools/ingotc/Compiler.h"
+#include "tools/ingotc/compile/Compiler.h"
 #include "tools/ingotc/tune/TrialData.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"

@@ -10,7 +10,7 @@
 #ifndef INGOT_TOOLS_INGOTC_TUNE_TRIALS_H
 #define INGOT_TOOLS_INGOTC_TUNE_TRIALS_H
 
-#include "tools/ingotc/CompilerOptions.h"
+#include "tools/ingotc/options/CompilerOptions.h"
 
 namespace ingot {
 

@@ -2,7 +2,7 @@
 
 // Matmuls.
 
-#include "frontends/onnx/import/Node.h"
+#include "frontends/onnx/model/Node.h"
 
 using namespace mlir;
 using namespace ingot;

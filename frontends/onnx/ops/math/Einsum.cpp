@@ -2,7 +2,7 @@
 
 // Einsum as batched matmuls of pairs of operands.
 
-#include "frontends/onnx/import/Node.h"
+#include "frontends/onnx/model/Node.h"
 #include "llvm/ADT/StringExtras.h"
 #include <limits>
 #include <map>

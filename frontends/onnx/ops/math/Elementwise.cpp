@@ -2,7 +2,7 @@
 
 // Elementwise arithmetic, comparison, logic and conversion.
 
-#include "frontends/onnx/import/Node.h"
+#include "frontends/onnx/model/Node.h"
 #include "frontends/onnx/model/Tensors.h"
 #include "mlir/IR/Matchers.h"
 #include <cmath>

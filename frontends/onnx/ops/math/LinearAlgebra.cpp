@@ -3,7 +3,7 @@
 // Functions of matrices.
 
 #include "dialects/ingot/builders/Arithmetic.h"
-#include "frontends/onnx/import/Node.h"
+#include "frontends/onnx/model/Node.h"
 
 using namespace mlir;
 using namespace ingot;

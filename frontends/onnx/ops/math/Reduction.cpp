@@ -2,7 +2,7 @@
 
 // Reductions over some or all dimensions.
 
-#include "frontends/onnx/import/Node.h"
+#include "frontends/onnx/model/Node.h"
 #include <limits>
 
 using namespace mlir;

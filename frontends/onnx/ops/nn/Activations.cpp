@@ -4,7 +4,7 @@
 // that is not taken must have a finite derivative: its gradient is multiplied
 // by zero.
 
-#include "frontends/onnx/import/Node.h"
+#include "frontends/onnx/model/Node.h"
 #include "mlir/IR/Matchers.h"
 #include <cmath>
 

@@ -3,7 +3,7 @@
 // Scaled dot-product attention.
 
 #include "dialects/ingot/attention/PlainAttention.h"
-#include "frontends/onnx/import/Node.h"
+#include "frontends/onnx/model/Node.h"
 #include <cmath>
 #include <limits>
 

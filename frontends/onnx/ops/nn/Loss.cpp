@@ -2,7 +2,7 @@
 
 // Losses that are part of a model.
 
-#include "frontends/onnx/import/Node.h"
+#include "frontends/onnx/model/Node.h"
 #include <limits>
 
 using namespace mlir;

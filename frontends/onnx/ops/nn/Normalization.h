@@ -9,7 +9,7 @@
 #ifndef INGOT_FRONTENDS_ONNX_OPS_NN_NORMALIZATION_H
 #define INGOT_FRONTENDS_ONNX_OPS_NN_NORMALIZATION_H
 
-#include "frontends/onnx/import/Node.h"
+#include "frontends/onnx/model/Node.h"
 
 namespace ingot::onnx_import {
 

@@ -5,7 +5,7 @@
 
 #include "dialects/ingot/builders/Loops.h"
 #include "dialects/ingot/support/Remarks.h"
-#include "frontends/onnx/import/Node.h"
+#include "frontends/onnx/model/Node.h"
 #include "mlir/IR/Matchers.h"
 #include <cmath>
 #include <limits>

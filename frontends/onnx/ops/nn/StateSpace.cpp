@@ -3,7 +3,7 @@
 // Operators of models that carry a state along the tokens: linear attention,
 // whose state is a matrix of each head, and the short convolution before it.
 
-#include "frontends/onnx/import/Node.h"
+#include "frontends/onnx/model/Node.h"
 #include <cmath>
 
 using namespace mlir;

@@ -8,7 +8,7 @@
 #ifndef INGOT_FRONTENDS_ONNX_OPS_NN_WINDOWS_H
 #define INGOT_FRONTENDS_ONNX_OPS_NN_WINDOWS_H
 
-#include "frontends/onnx/import/Node.h"
+#include "frontends/onnx/model/Node.h"
 
 namespace ingot::onnx_import {
 

@@ -3,7 +3,7 @@
 // Cast and CastLike, also to and from narrow types. A cast to a narrow type and
 // back passes the gradient straight through.
 
-#include "frontends/onnx/import/Node.h"
+#include "frontends/onnx/model/Node.h"
 #include "frontends/onnx/model/Tensors.h"
 #include "frontends/onnx/ops/quantization/Narrow.h"
 #include <cmath>

@@ -8,8 +8,8 @@
 #ifndef INGOT_FRONTENDS_ONNX_OPS_QUANTIZATION_NARROW_H
 #define INGOT_FRONTENDS_ONNX_OPS_QUANTIZATION_NARROW_H
 
-#include "frontends/onnx/import/Node.h"
 #include "frontends/onnx/model/NarrowTypes.h"
+#include "frontends/onnx/model/Node.h"
 
 namespace ingot::onnx_import {
 

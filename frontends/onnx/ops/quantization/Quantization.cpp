@@ -6,7 +6,7 @@
 // step size quantization", ICLR 2020).
 
 #include "dialects/ingot/builders/Arithmetic.h"
-#include "frontends/onnx/import/Node.h"
+#include "frontends/onnx/model/Node.h"
 #include "frontends/onnx/model/Tensors.h"
 #include "frontends/onnx/ops/nn/Windows.h"
 #include "frontends/onnx/ops/quantization/Narrow.h"

@@ -4,7 +4,7 @@
 // what other implementations draw. The attribute `seed` has no effect.
 
 #include "dialects/ingot/builders/Arithmetic.h"
-#include "frontends/onnx/import/Node.h"
+#include "frontends/onnx/model/Node.h"
 #include "frontends/onnx/model/Tensors.h"
 #include "llvm/Support/MathExtras.h"
 

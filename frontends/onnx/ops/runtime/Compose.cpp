@@ -1,11 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "frontends/onnx/ops/runtime/Compose.h"
-#include "frontends/onnx/ops/training/Gradients.h"
 
 using namespace mlir;
 using namespace ingot;
 using namespace ingot::onnx_import;
+
+FailureOr<SmallVector<Binding>>
+onnx_import::importAs(Node &node, const onnx::NodeProto &proto,
+                      ArrayRef<Value> inputs) {
+  SmallVector<Binding> bindings;
+  for (Value input : inputs)
+    bindings.push_back({input, std::nullopt});
+  SmallVector<const Binding *> pointers;
+  for (const Binding &binding : bindings)
+    pointers.push_back(binding.value ? &binding : nullptr);
+  Importer importer = Registry::get().lookup(proto.domain(), proto.op_type());
+  if (!importer)
+    return node.unsupported("operator " + Twine(proto.op_type()));
+  Node forward(proto, node.graph.defaultOpset(), node.loc, node.b, node.graph,
+               pointers);
+  if (failed(importer(forward)))
+    return failure();
+  return llvm::to_vector(forward.getResults());
+}
 
 Standard::Standard(StringRef opType, int outputs) {
   proto.set_op_type(opType.str());

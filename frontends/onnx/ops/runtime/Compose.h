@@ -8,9 +8,15 @@
 #ifndef INGOT_FRONTENDS_ONNX_OPS_RUNTIME_COMPOSE_H
 #define INGOT_FRONTENDS_ONNX_OPS_RUNTIME_COMPOSE_H
 
-#include "frontends/onnx/import/Node.h"
+#include "frontends/onnx/model/Node.h"
 
 namespace ingot::onnx_import {
+
+/// Imports the node as if it were the standard operator with its attributes and
+/// these inputs (null where omitted); returns the results of the operator.
+llvm::FailureOr<llvm::SmallVector<Binding>>
+importAs(Node &node, const onnx::NodeProto &proto,
+         llvm::ArrayRef<mlir::Value> inputs);
 
 /// A standard operator with attributes of its own.
 class Standard {

@@ -3,7 +3,7 @@
 // Transforms of signals: products with constant matrices, whose gradients are
 // products with the transposed ones.
 
-#include "frontends/onnx/import/Node.h"
+#include "frontends/onnx/model/Node.h"
 #include "frontends/onnx/model/Tensors.h"
 #include "llvm/Support/MathExtras.h"
 #include <cmath>

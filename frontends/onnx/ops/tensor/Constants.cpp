@@ -2,8 +2,8 @@
 
 // Constants and shapes.
 
-#include "frontends/onnx/import/Node.h"
 #include "frontends/onnx/model/NarrowTypes.h"
+#include "frontends/onnx/model/Node.h"
 #include "frontends/onnx/model/Tensors.h"
 #include <cmath>
 

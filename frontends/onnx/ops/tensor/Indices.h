@@ -8,7 +8,7 @@
 #ifndef INGOT_FRONTENDS_ONNX_OPS_TENSOR_INDICES_H
 #define INGOT_FRONTENDS_ONNX_OPS_TENSOR_INDICES_H
 
-#include "frontends/onnx/import/Node.h"
+#include "frontends/onnx/model/Node.h"
 
 namespace ingot::onnx_import {
 

@@ -3,7 +3,7 @@
 // Resampling: along each axis, an element of the result is a weighted sum of a
 // few elements of the operand, at constant positions and with constant weights.
 
-#include "frontends/onnx/import/Node.h"
+#include "frontends/onnx/model/Node.h"
 #include "mlir/IR/Matchers.h"
 #include <cmath>
 

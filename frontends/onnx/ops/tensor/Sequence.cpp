@@ -3,7 +3,7 @@
 // Sequences of tensors whose length is known: they exist only while the graph
 // is imported.
 
-#include "frontends/onnx/import/Node.h"
+#include "frontends/onnx/model/Node.h"
 #include <algorithm>
 
 using namespace mlir;

@@ -2,7 +2,7 @@
 
 // Ops that change or repeat shapes.
 
-#include "frontends/onnx/import/Node.h"
+#include "frontends/onnx/model/Node.h"
 
 using namespace mlir;
 using namespace ingot;

@@ -2,7 +2,7 @@
 
 // Slices of tensors and padding around them.
 
-#include "frontends/onnx/import/Node.h"
+#include "frontends/onnx/model/Node.h"
 #include <algorithm>
 
 using namespace mlir;

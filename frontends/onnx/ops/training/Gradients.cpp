@@ -34,25 +34,6 @@ void onnx_import::setResults(Node &node, ArrayRef<Value> gradients,
       node.set(i, gradient ? gradient : node.splatOf(inputs[i], 0.0));
 }
 
-FailureOr<SmallVector<Binding>>
-onnx_import::importAs(Node &node, const onnx::NodeProto &proto,
-                      ArrayRef<Value> inputs) {
-  SmallVector<Binding> bindings;
-  for (Value input : inputs)
-    bindings.push_back({input, std::nullopt});
-  SmallVector<const Binding *> pointers;
-  for (const Binding &binding : bindings)
-    pointers.push_back(binding.value ? &binding : nullptr);
-  Importer importer = Registry::get().lookup(proto.domain(), proto.op_type());
-  if (!importer)
-    return node.unsupported("operator " + Twine(proto.op_type()));
-  Node forward(proto, node.graph.defaultOpset(), node.loc, node.b, node.graph,
-               pointers);
-  if (failed(importer(forward)))
-    return failure();
-  return llvm::to_vector(forward.getResults());
-}
-
 namespace {
 /// Reverse mode over ops that were just created.
 class Tape {

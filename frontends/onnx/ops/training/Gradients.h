@@ -9,7 +9,7 @@
 #ifndef INGOT_FRONTENDS_ONNX_OPS_TRAINING_GRADIENTS_H
 #define INGOT_FRONTENDS_ONNX_OPS_TRAINING_GRADIENTS_H
 
-#include "frontends/onnx/import/Node.h"
+#include "frontends/onnx/ops/runtime/Compose.h"
 #include "llvm/ADT/SmallBitVector.h"
 
 namespace ingot::onnx_import {
@@ -30,12 +30,6 @@ OpT findUser(mlir::Value value, Predicate &&predicate) {
 llvm::LogicalResult setGradients(Node &node, mlir::Operation *op,
                                  llvm::ArrayRef<mlir::Value> cotangents,
                                  llvm::ArrayRef<unsigned> operands);
-
-/// Imports the node as if it were the standard operator with its attributes and
-/// these inputs (null where omitted); returns the results of the operator.
-llvm::FailureOr<llvm::SmallVector<Binding>>
-importAs(Node &node, const onnx::NodeProto &proto,
-         llvm::ArrayRef<mlir::Value> inputs);
 
 /// Imports the standard operator `opType` with the node's attributes, and
 /// returns the gradients by its inputs `wanted`, given the cotangents of its

@@ -8,7 +8,7 @@
 // (its taps): one gather per tap, whose gradient is a scatter.
 
 #include "dialects/ingot/builders/Arithmetic.h"
-#include "frontends/onnx/import/Node.h"
+#include "frontends/onnx/model/Node.h"
 #include "mlir/IR/Matchers.h"
 #include <cmath>
 #include <limits>

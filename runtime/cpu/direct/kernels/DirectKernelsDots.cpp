@@ -2,8 +2,8 @@
 
 // The kernels of direct convolution for x86 CPUs with AVX512-BF16.
 
-#include "runtime/cpu/VectorTypes.h"
 #include "runtime/cpu/direct/kernels/DirectKernels.h"
+#include "runtime/cpu/vectors/VectorTypes.h"
 
 #ifdef __x86_64__
 #include <immintrin.h>

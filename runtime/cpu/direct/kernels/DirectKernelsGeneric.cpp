@@ -2,8 +2,8 @@
 
 // The kernels of direct convolution for any CPU.
 
-#include "runtime/cpu/VectorTypes.h"
 #include "runtime/cpu/direct/kernels/DirectKernels.h"
+#include "runtime/cpu/vectors/VectorTypes.h"
 
 #define INGOT_LANES 4
 #include "runtime/cpu/direct/kernels/DirectVectors.h"

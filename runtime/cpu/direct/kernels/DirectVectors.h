@@ -10,7 +10,7 @@
 #ifndef INGOT_RUNTIME_CPU_DIRECT_KERNELS_DIRECTVECTORS_H
 #define INGOT_RUNTIME_CPU_DIRECT_KERNELS_DIRECTVECTORS_H
 
-#include "runtime/cpu/Vectors.h"
+#include "runtime/cpu/vectors/Vectors.h"
 
 namespace ingot::runtime::direct {
 namespace {

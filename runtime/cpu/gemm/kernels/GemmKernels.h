@@ -9,7 +9,7 @@
 #define INGOT_RUNTIME_CPU_GEMM_KERNELS_GEMMKERNELS_H
 
 #include "runtime/abi/Blocking.h"
-#include "runtime/cpu/HalfPrecision.h"
+#include "runtime/cpu/vectors/HalfPrecision.h"
 
 #include <cstdint>
 

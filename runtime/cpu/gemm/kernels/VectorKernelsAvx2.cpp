@@ -2,9 +2,9 @@
 
 // The kernels of a GEMM for x86 CPUs with AVX2, FMA and F16C.
 
-#include "runtime/cpu/HalfPrecision.h"
-#include "runtime/cpu/VectorTypes.h"
 #include "runtime/cpu/gemm/kernels/GemmKernels.h"
+#include "runtime/cpu/vectors/HalfPrecision.h"
+#include "runtime/cpu/vectors/VectorTypes.h"
 
 #ifdef __x86_64__
 #pragma clang attribute push(__attribute__((target("avx2,fma,f16c"))),         \

@@ -2,9 +2,9 @@
 
 // The kernels of a GEMM for x86 CPUs with AVX-512.
 
-#include "runtime/cpu/HalfPrecision.h"
-#include "runtime/cpu/VectorTypes.h"
 #include "runtime/cpu/gemm/kernels/GemmKernels.h"
+#include "runtime/cpu/vectors/HalfPrecision.h"
+#include "runtime/cpu/vectors/VectorTypes.h"
 
 #ifdef __x86_64__
 #pragma clang attribute push(                                                  \

@@ -3,9 +3,9 @@
 // The kernels of a GEMM for any CPU: vectors of four lanes, which every target
 // has.
 
-#include "runtime/cpu/HalfPrecision.h"
-#include "runtime/cpu/VectorTypes.h"
 #include "runtime/cpu/gemm/kernels/GemmKernels.h"
+#include "runtime/cpu/vectors/HalfPrecision.h"
+#include "runtime/cpu/vectors/VectorTypes.h"
 
 #define INGOT_LANES 4
 #include "runtime/cpu/gemm/kernels/VectorGemv.h"

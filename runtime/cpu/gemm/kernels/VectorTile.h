@@ -10,7 +10,7 @@
 #ifndef INGOT_RUNTIME_CPU_GEMM_KERNELS_VECTORTILE_H
 #define INGOT_RUNTIME_CPU_GEMM_KERNELS_VECTORTILE_H
 
-#include "runtime/cpu/Vectors.h"
+#include "runtime/cpu/vectors/Vectors.h"
 
 namespace ingot::runtime::vectors {
 namespace {

@@ -10,6 +10,8 @@
 
 #include "runtime/data/pictures/Picture.h"
 
+#include <string_view>
+
 namespace ingot::runtime {
 
 /// The moves that make an upright picture of a stored one: first mirroring,

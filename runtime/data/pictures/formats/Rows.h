@@ -11,6 +11,7 @@
 #include "runtime/data/pictures/Picture.h"
 
 #include <array>
+#include <string>
 
 namespace ingot::runtime {
 

@@ -2,7 +2,7 @@
 
 #include "runtime/data/readers/parquet/Metadata.h"
 
-#include "runtime/core/text/Text.h"
+#include "runtime/core/Text.h"
 #include "runtime/data/readers/parquet/Thrift.h"
 
 #include <cstring>
@@ -14,18 +14,6 @@ using namespace ingot::runtime::parquet;
 /// More rows are somebody's joke.
 static constexpr int64_t kMostRows = int64_t(1) << 48;
 static constexpr size_t kMostElements = 100000, kMostDepth = 64, kMostLists = 8;
-
-Error parquet::damaged(const std::string &where, const std::string &what) {
-  return badInput(where, what,
-                  "write the file again, as Dataset.to_parquet of Hugging Face "
-                  "does");
-}
-
-Error parquet::unsupported(const std::string &where, const std::string &what) {
-  return badInput(where, what,
-                  "write the file again with pyarrow.parquet.write_table and "
-                  "its defaults");
-}
 
 namespace {
 

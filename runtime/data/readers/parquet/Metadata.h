@@ -9,7 +9,7 @@
 #define INGOT_RUNTIME_DATA_READERS_PARQUET_METADATA_H
 
 #include "runtime/core/DType.h"
-#include "runtime/core/Error.h"
+#include "runtime/data/readers/parquet/Errors.h"
 
 #include <cstdint>
 #include <optional>
@@ -83,11 +83,6 @@ struct Metadata {
 
 /// Reads the metadata of a file. Throws badInput.
 Metadata readMetadata(std::string_view bytes, const std::string &path);
-
-/// An error that the file is at fault for.
-Error damaged(const std::string &where, const std::string &what);
-/// An error for what the format has and this reader has not.
-Error unsupported(const std::string &where, const std::string &what);
 
 } // namespace ingot::runtime::parquet
 

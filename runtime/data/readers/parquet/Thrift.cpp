@@ -2,7 +2,7 @@
 
 #include "runtime/data/readers/parquet/Thrift.h"
 
-#include "runtime/data/readers/parquet/Metadata.h"
+#include "runtime/data/readers/parquet/Errors.h"
 
 using namespace ingot::runtime::parquet;
 

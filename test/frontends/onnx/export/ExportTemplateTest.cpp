@@ -4,7 +4,7 @@
 
 #include "dialects/ingot/ir/Dialect.h"
 #include "dialects/reference/Tensor.h"
-#include "frontends/onnx/import/Import.h"
+#include "frontends/onnx/Import.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "onnx/onnx_pb.h"
 #include "llvm/Support/FileSystem.h"

@@ -2,7 +2,7 @@
 
 // docs/onnx.md names every operator that is imported.
 
-#include "frontends/onnx/import/Import.h"
+#include "frontends/onnx/Import.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/MemoryBuffer.h"

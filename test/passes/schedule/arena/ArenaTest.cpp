@@ -3,7 +3,7 @@
 // Packing on random intervals: what must hold, and how close to the bound.
 //===----------------------------------------------------------------------===//
 
-#include "passes/schedule/arena/Arena.h"
+#include "passes/schedule/graph/Arena.h"
 #include "gtest/gtest.h"
 
 #include <limits>

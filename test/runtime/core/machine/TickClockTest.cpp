@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/core/machine/TickClock.h"
+#include "runtime/core/TickClock.h"
 
 #include <gtest/gtest.h>
 #include <thread>

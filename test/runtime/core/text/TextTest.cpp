@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "runtime/core/text/Text.h"
+#include "runtime/core/Text.h"
 #include "runtime/core/Error.h"
 
 #include <gtest/gtest.h>

@@ -3,9 +3,9 @@
 #include "runtime/cpu/attention/FlashAttention.h"
 #include "runtime/core/Memory.h"
 #include "runtime/core/Random.h"
-#include "runtime/cpu/HalfPrecision.h"
-#include "runtime/cpu/ThreadPool.h"
-#include "runtime/cpu/gemm/Gemm.h"
+#include "runtime/cpu/gemm/RunGemm.h"
+#include "runtime/cpu/threads/ThreadPool.h"
+#include "runtime/cpu/vectors/HalfPrecision.h"
 #include "gtest/gtest.h"
 #include <cmath>
 #include <cstring>

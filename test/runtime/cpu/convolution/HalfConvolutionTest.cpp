@@ -8,11 +8,11 @@
 #include "runtime/abi/ConvolutionScratch.h"
 #include "runtime/core/Context.h"
 #include "runtime/core/machine/Features.h"
-#include "runtime/cpu/HalfPrecision.h"
-#include "runtime/cpu/ThreadPool.h"
 #include "runtime/cpu/convolution/ReferenceConvolution.h"
 #include "runtime/cpu/direct/kernels/DirectKernels.h"
-#include "runtime/cpu/gemm/Gemm.h"
+#include "runtime/cpu/gemm/RunGemm.h"
+#include "runtime/cpu/threads/ThreadPool.h"
+#include "runtime/cpu/vectors/HalfPrecision.h"
 #include "test/runtime/cpu/convolution/ConvolutionCases.h"
 
 #include <gtest/gtest.h>

@@ -8,7 +8,7 @@
 
 #include "runtime/abi/ConvolutionScratch.h"
 #include "runtime/core/Context.h"
-#include "runtime/cpu/ThreadPool.h"
+#include "runtime/cpu/threads/ThreadPool.h"
 
 #include <gtest/gtest.h>
 

@@ -5,12 +5,12 @@
 // promise that an element's bits depend on its row and column alone, which
 // Strassen's algorithm does not make.
 
-#include "runtime/cpu/gemm/Gemm.h"
+#include "runtime/cpu/gemm/RunGemm.h"
 
 #include "runtime/abi/Scratch.h"
 #include "runtime/core/Memory.h"
-#include "runtime/cpu/ThreadPool.h"
 #include "runtime/cpu/gemm/PackedGemm.h"
+#include "runtime/cpu/threads/ThreadPool.h"
 
 #include <cmath>
 #include <gtest/gtest.h>

@@ -9,7 +9,7 @@
 #define INGOT_TEST_RUNTIME_CUDA_LIBRARIES_DESCRIBEDGPUS_H
 
 #include "runtime/core/Error.h"
-#include "runtime/cuda/libraries/Library.h"
+#include "runtime/cuda/driver/Library.h"
 
 #include <cudnn.h>
 #include <optional>

@@ -3,7 +3,7 @@
 // Which kernels cuDNN, if it is installed, has for our descriptions of
 // convolutions: it chooses for a GPU that is described, not there.
 
-#include "passes/targets/cuda/LibraryScratch.h"
+#include "passes/targets/cuda/target/LibraryScratch.h"
 #include "runtime/cuda/libraries/Dnn.h"
 #include "test/runtime/cuda/libraries/DescribedGpus.h"
 #include "gtest/gtest.h"

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/data/loading/BatchQueue.h"
-#include "runtime/core/Console.h"
+#include "runtime/core/console/Console.h"
 #include "runtime/data/Sampler.h"
 #include "test/runtime/TestSupport.h"
 

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/data/pictures/Mixing.h"
+#include "runtime/data/recipes/Mixing.h"
 #include "runtime/core/Random.h"
 #include "runtime/data/pictures/PixelLoops.h"
 #include "test/runtime/TestSupport.h"

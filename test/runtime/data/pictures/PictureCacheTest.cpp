@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/data/files/PictureCache.h"
+#include "runtime/data/pictures/PictureCache.h"
 #include "runtime/core/Random.h"
-#include "runtime/data/pictures/Recipe.h"
+#include "runtime/data/recipes/Recipe.h"
 #include "test/runtime/TestSupport.h"
 #include "test/runtime/data/Mutations.h"
 #include "test/runtime/data/pictures/Jpeg.h"

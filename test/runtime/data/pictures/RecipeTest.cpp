@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/data/pictures/Recipe.h"
+#include "runtime/data/recipes/Recipe.h"
 #include "test/runtime/TestSupport.h"
 #include "test/runtime/data/pictures/Jpeg.h"
 

@@ -6,10 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/core/Console.h"
 #include "runtime/core/File.h"
 #include "runtime/core/Random.h"
-#include "runtime/data/Dataset.h"
+#include "runtime/core/console/Console.h"
+#include "runtime/data/dataset/Dataset.h"
+#include "runtime/data/dataset/OpenReader.h"
 #include "test/runtime/TestSupport.h"
 #include "test/runtime/data/DataFiles.h"
 #include "test/runtime/data/Mutations.h"

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/data/readers/Readers.h"
+#include "runtime/data/dataset/OpenReader.h"
 #include "test/runtime/TestSupport.h"
 #include "test/runtime/data/DataFiles.h"
 

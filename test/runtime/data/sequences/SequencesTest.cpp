@@ -5,10 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/core/Console.h"
 #include "runtime/core/Random.h"
-#include "runtime/data/Dataset.h"
-#include "runtime/data/VariantData.h"
+#include "runtime/core/console/Console.h"
+#include "runtime/data/dataset/Dataset.h"
+#include "runtime/data/dataset/VariantData.h"
+#include "runtime/data/sequences/SequenceInputs.h"
 #include "test/runtime/TestSupport.h"
 #include "test/runtime/data/DataFiles.h"
 

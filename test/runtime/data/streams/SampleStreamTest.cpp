@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/data/streams/SampleStream.h"
-#include "runtime/core/Console.h"
+#include "runtime/core/console/Console.h"
+#include "runtime/data/dataset/OpenReader.h"
 #include "runtime/data/loading/BatchQueue.h"
 #include "runtime/trainer/input/StreamOrder.h"
 #include "test/runtime/TestSupport.h"

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/trainer/input/Feed.h"
-#include "runtime/core/Console.h"
 #include "runtime/core/Random.h"
+#include "runtime/core/console/Console.h"
 #include "test/runtime/TestSupport.h"
 
 #include <chrono>

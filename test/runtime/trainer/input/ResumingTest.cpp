@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/core/Console.h"
 #include "runtime/core/Random.h"
-#include "runtime/data/VariantData.h"
+#include "runtime/core/console/Console.h"
+#include "runtime/data/dataset/VariantData.h"
 #include "runtime/trainer/input/Feed.h"
 #include "test/runtime/TestSupport.h"
 

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/trainer/state/State.h"
-#include "runtime/core/Console.h"
+#include "runtime/core/console/Console.h"
 #include "runtime/trainer/state/StateValues.h"
 #include "runtime/trainer/weights/WeightExport.h"
 #include "test/runtime/TestSupport.h"

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// What the importers of a model are asked for.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_FRONTENDS_ONNX_OPTIONS_IMPORTOPTIONS_H
+#define INGOT_FRONTENDS_ONNX_OPTIONS_IMPORTOPTIONS_H
+
+#include "frontends/onnx/options/Dims.h"
+#include "frontends/onnx/options/Values.h"
+
+#include <optional>
+#include <string>
+
+namespace ingot::onnx_import {
+
+struct ImportOptions {
+  /// The size of the first dimension of every data input, overriding a fixed
+  /// one.
+  std::optional<int64_t> batch;
+  /// Sizes of symbolic dimensions by name. For several sizes the module is one
+  /// of modules, a variant for each combination, named after its sizes.
+  DimSizes dims;
+  /// Values of inputs that become constants: sizes, numbers of repetitions and
+  /// the like, which operators may need to know.
+  InputValues values;
+  /// Regular expressions (POSIX extended, found anywhere in the name) of the
+  /// parameters that are trained, and of those that are not; empty means that
+  /// the model decides. `freeze` wins. A frozen running statistic makes its
+  /// batch norm use it instead of updating it.
+  std::string trainable, freeze;
+  /// How loops of a known number of iterations are imported: `rolled`, as one
+  /// op where that is possible, `unrolled`, one iteration after the other, or
+  /// `auto`, as their size decides.
+  std::string loops = "auto";
+  /// Splits the parameters that the exporter merged with others.
+  bool untie = false;
+  /// Files that ONNX Runtime training generates beside its training model: the
+  /// parameters, and the optimizer. Empty for a model of another kind.
+  std::string checkpoint, optimizerModel;
+};
+
+} // namespace ingot::onnx_import
+
+#endif // INGOT_FRONTENDS_ONNX_OPTIONS_IMPORTOPTIONS_H

@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// Threads that help the one that runs the step (docs/design/cpu/waiting.md). It
+// waits for those only that have begun a part of the work, so that a thread
+// that something else keeps off its core delays nobody.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/cpu/threads/ThreadPool.h"
+
+#include "runtime/core/Text.h"
+#include "runtime/core/machine/ControlGroups.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <pthread.h>
+#include <sched.h>
+#include <string>
+#include <vector>
+
+// What <omp.h> declares: users set the number of threads and their places by
+// OpenMP's variables, which libgomp reads. None of its threads is started.
+extern "C" {
+int omp_get_max_threads(void);
+int omp_get_thread_limit(void);
+int omp_get_max_active_levels(void);
+int omp_get_num_places(void);
+int omp_get_num_procs(void);
+int omp_get_place_num_procs(int place);
+void omp_get_place_proc_ids(int place, int *ids);
+}
+
+using namespace ingot::runtime;
+
+/// The most threads that have ranges of their own.
+static constexpr int kMostThreads = 256;
+
+/// A problem with the threads, and whether it has been reported.
+enum class ThreadProblem { None, NoNumber, TooMany, TooFew, Taken };
+static std::atomic<ThreadProblem> threadProblem = ThreadProblem::None;
+
+/// Remembers the first problem.
+static void setProblem(ThreadProblem problem) {
+  ThreadProblem none = ThreadProblem::None;
+  threadProblem.compare_exchange_strong(none, problem);
+}
+
+/// Whether libgomp takes the words of OMP_NUM_THREADS: numbers, one for each
+/// level of parallel regions.
+static bool isThreadCount(const char *words) {
+  do {
+    char *end = nullptr;
+    errno = 0;
+    if (std::strtol(words, &end, 10) <= 0 || errno != 0)
+      return false;
+    words = end + std::strspn(end, " \t");
+  } while (*words == ',' && *++words);
+  return *words == '\0';
+}
+
+static int readThreadCount() {
+  if (omp_get_max_active_levels() < 1)
+    return 1;
+  int count = std::min(omp_get_max_threads(), omp_get_thread_limit());
+  // libgomp counts the processors of the affinity mask. A container may have
+  // less of their time, which more threads would only divide.
+  if (!std::getenv("OMP_NUM_THREADS"))
+    count = static_cast<int>(std::min<int64_t>(count, readCpuQuota()));
+  else if (!isThreadCount(std::getenv("OMP_NUM_THREADS")))
+    setProblem(ThreadProblem::NoNumber);
+  else if (count > kMostThreads)
+    setProblem(ThreadProblem::TooMany);
+  return std::min(count, kMostThreads);
+}
+
+std::optional<std::string> ingot::runtime::takeThreadNote() {
+  ThreadProblem problem = threadProblem.load(std::memory_order_relaxed);
+  if (problem == ThreadProblem::None || problem == ThreadProblem::Taken)
+    return std::nullopt;
+  threadProblem = ThreadProblem::Taken;
+  const char *asked = std::getenv("OMP_NUM_THREADS");
+  std::string words =
+      makePrintable(std::string(asked ? asked : "").substr(0, 40));
+  if (problem == ThreadProblem::NoNumber)
+    return "OMP_NUM_THREADS='" + words +
+           "' is no number of threads: this run has " +
+           std::to_string(getThreadCount());
+  if (problem == ThreadProblem::TooMany)
+    return "OMP_NUM_THREADS asks for " + words + " threads: a trainer has " +
+           std::to_string(kMostThreads) + " at most";
+  return "the system has fewer threads for this process than " +
+         std::to_string(getThreadCount()) +
+         ", which makes steps slower (ulimit -u and pids.max are the limits)";
+}
+
+/// The number of threads, which is read at the first use.
+static std::atomic<int> &threadCount() {
+  static std::atomic<int> count = readThreadCount();
+  return count;
+}
+
+int ingot::runtime::getCoreCount() { return omp_get_num_procs(); }
+
+int ingot::runtime::getThreadCount() {
+  return threadCount().load(std::memory_order_relaxed);
+}
+
+void ingot::runtime::setThreadCount(int count) {
+  threadCount() = std::min(count, kMostThreads);
+}
+
+/// The first iteration of range `index` of `count`, whose sizes differ by at
+/// most one.
+static int64_t getRangeBegin(int64_t extent, int64_t index, int64_t count) {
+  return extent / count * index + std::min(index, extent % count);
+}
+
+namespace {
+
+/// How many of its ranges a thread has begun, on a cache line of its own.
+struct alignas(64) Counter {
+  std::atomic<int64_t> begun = 0;
+};
+
+/// Ranges of an extent. Each thread has a row of them, which it begins in
+/// order; then it helps others with theirs. So a slow thread delays one range,
+/// not all of its own, and otherwise threads find in their caches what they
+/// wrote before.
+struct Work {
+  int64_t extent, ranges, threads;
+  void (*body)(void *, int64_t thread, int64_t, int64_t);
+  void *data;
+  Counter *counters;
+
+  void run(int64_t thread) const {
+    for (int64_t i = 0; i < threads; ++i) {
+      int64_t owner = (thread + i) % threads;
+      int64_t next = getRangeBegin(ranges, owner, threads);
+      int64_t last = getRangeBegin(ranges, owner + 1, threads);
+      for (;;) {
+        int64_t range = next + counters[owner].begun.fetch_add(
+                                   1, std::memory_order_relaxed);
+        if (range >= last)
+          break;
+        body(data, thread, getRangeBegin(extent, range, ranges),
+             getRangeBegin(extent, range + 1, ranges));
+      }
+    }
+  }
+};
+
+/// Calls `isDone` until it returns true, for about 40 us; returns whether it
+/// did.
+template <typename Condition> bool spin(Condition isDone) {
+  using Clock = std::chrono::steady_clock;
+  constexpr auto most = std::chrono::microseconds(40);
+  Clock::time_point start = Clock::now();
+  do {
+    for (int i = 0; i < 32; ++i) {
+      if (isDone())
+        return true;
+#ifdef __x86_64__
+      __builtin_ia32_pause();
+#endif
+    }
+  } while (Clock::now() - start < most);
+  return false;
+}
+
+class Pool {
+public:
+  /// Whether the thread works on a part of some work.
+  static thread_local bool isHelper;
+
+  /// Runs the work on the calling thread and on helpers.
+  void run(const Work &work) {
+    // Work inside of work, and work of a second thread, has no helpers.
+    if (isHelper)
+      return work.run(0);
+    std::unique_lock lock(isRunning, std::try_to_lock);
+    if (!lock)
+      return work.run(0);
+    while (static_cast<int64_t>(helpers.size()) + 1 < work.threads)
+      if (!addHelper()) {
+        setProblem(ThreadProblem::TooFew);
+        break;
+      }
+    current = &work;
+    uint32_t round = rounds.load(std::memory_order_relaxed) + 1;
+    // In this order, so that no helper enters a round before it is open.
+    state.store(kOpen | uint64_t(round) << 32);
+    rounds.store(round);
+    if (sleeping.load() > 0)
+      rounds.notify_all();
+    isHelper = true;
+    work.run(0);
+    isHelper = false;
+    state.fetch_and(~kOpen);
+    auto allLeft = [&] { return (state.load() & kCount) == 0; };
+    while (!spin(allLeft))
+      sched_yield();
+  }
+
+private:
+  /// The state is the number of a round, whether helpers may enter it, and how
+  /// many are inside.
+  static constexpr uint64_t kOpen = uint64_t(1) << 31, kCount = kOpen - 1;
+
+  struct Helper {
+    Pool *pool;
+    int64_t thread;
+  };
+
+  bool addHelper() {
+    auto helper = std::make_unique<Helper>(
+        Helper{this, static_cast<int64_t>(helpers.size()) + 1});
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    limitPlace(attributes, helper->thread);
+    pthread_t thread;
+    bool isMade = pthread_create(
+                      &thread, &attributes,
+                      [](void *data) -> void * {
+                        const auto &helper = *static_cast<Helper *>(data);
+                        helper.pool->help(helper.thread);
+                        return nullptr;
+                      },
+                      helper.get()) == 0;
+    pthread_attr_destroy(&attributes);
+    if (isMade)
+      helpers.push_back(std::move(helper));
+    return isMade;
+  }
+
+  /// Where OpenMP binds threads to places, it has bound the calling one, and
+  /// others would inherit its place.
+  static void limitPlace(pthread_attr_t &attributes, int64_t thread) {
+    int places = omp_get_num_places();
+    if (places == 0)
+      return;
+    int place = static_cast<int>(thread % places);
+    std::vector<int> ids(omp_get_place_num_procs(place));
+    omp_get_place_proc_ids(place, ids.data());
+    cpu_set_t cpus;
+    CPU_ZERO(&cpus);
+    for (int id : ids)
+      CPU_SET(id, &cpus);
+    pthread_attr_setaffinity_np(&attributes, sizeof(cpus), &cpus);
+  }
+
+  [[noreturn]] void help(int64_t thread) {
+    isHelper = true;
+    uint32_t seen = 0;
+    for (;;) {
+      auto isNew = [&] { return rounds.load() != seen; };
+      if (!spin(isNew)) {
+        ++sleeping;
+        rounds.wait(seen);
+        --sleeping;
+      }
+      seen = rounds.load();
+      if (enter(seen)) {
+        if (thread < current->threads)
+          current->run(thread);
+        --state;
+      }
+    }
+  }
+
+  /// Enters the round unless it is over.
+  bool enter(uint32_t round) {
+    uint64_t now = state.load();
+    while ((now & kOpen) && now >> 32 == round)
+      if (state.compare_exchange_weak(now, now + 1))
+        return true;
+    return false;
+  }
+
+  std::mutex isRunning;
+  /// Helpers live as long as the process.
+  std::vector<std::unique_ptr<Helper>> helpers;
+  const Work *current = nullptr;
+  alignas(64) std::atomic<uint64_t> state = 0;
+  alignas(64) std::atomic<uint32_t> rounds = 0;
+  alignas(64) std::atomic<int> sleeping = 0;
+};
+
+thread_local bool Pool::isHelper = false;
+
+} // namespace
+
+bool ingot::runtime::isInParallel() { return Pool::isHelper; }
+
+void ingot::runtime::parallelRanges(
+    int64_t extent, int64_t grain, int64_t perThread,
+    void (*body)(void *, int64_t, int64_t, int64_t), void *data) {
+  if (extent <= 0)
+    return;
+  grain = std::max<int64_t>(grain, 1);
+  int64_t most = extent / grain + (extent % grain != 0);
+  int64_t threads = std::min(most, static_cast<int64_t>(getThreadCount()));
+  if (threads <= 1)
+    return body(data, 0, 0, extent);
+  // Only the counters of the threads are initialized.
+  alignas(Counter) std::byte room[kMostThreads * sizeof(Counter)];
+  auto *counters = reinterpret_cast<Counter *>(room);
+  std::uninitialized_default_construct_n(counters, threads);
+  // The process ends without waiting for helpers, so that the pool must not be
+  // destroyed.
+  static Pool &pool = *new Pool;
+  pool.run({extent, std::min(most, threads * perThread), threads, body, data,
+            counters});
+}

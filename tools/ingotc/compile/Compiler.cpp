@@ -1,0 +1,520 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tools/ingotc/compile/Compiler.h"
+
+#include "dialects/exec/Exec.h"
+#include "dialects/ingot/builders/Builders.h"
+#include "dialects/ingot/ir/Diagnostics.h"
+#include "dialects/ingot/ir/Dialect.h"
+#include "dialects/ingot/ir/States.h"
+#include "dialects/ingot/target/Target.h"
+#include "frontends/onnx/Import.h"
+#include "frontends/onnx/export/TrainingModel.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/Remarks.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Remark/RemarkStreamer.h"
+#include "passes/Pipeline.h"
+#include "passes/Registration.h"
+#include "passes/targets/Passes.h"
+#include "passes/targets/host/BuildManifest.h"
+#include "passes/targets/host/Object.h"
+#include "passes/targets/host/Passes.h"
+#include "runtime/checkpoint/SafeTensors.h"
+#include "runtime/core/Error.h"
+#include "runtime/core/File.h"
+#include "runtime/core/Manifest.h"
+#include "runtime/core/files/Crc32.h"
+#include "runtime/core/files/OutputPaths.h"
+#include "tools/ingotc/checks/ModelChecks.h"
+#include "tools/ingotc/checks/CheckPaths.h"
+#include "tools/ingotc/compile/Link.h"
+#include "tools/ingotc/compile/MeasuredProfile.h"
+#include "tools/ingotc/compile/Plan.h"
+#include "tools/ingotc/compile/RemarksFile.h"
+#include "tools/ingotc/instrumentation/CompileProgress.h"
+#include "tools/ingotc/instrumentation/PassDump.h"
+#include "tools/ingotc/report/GraphDescription.h"
+#include "tools/ingotc/report/Report.h"
+
+#include "llvm/ADT/StringSet.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+
+#include <list>
+#include <unistd.h>
+
+using namespace mlir;
+using namespace ingot;
+using runtime::ExitCode;
+using runtime::failure;
+
+namespace {
+
+/// Initial values that are embedded unless the options say otherwise.
+constexpr int64_t kEmbedLimit = int64_t(256) << 20;
+
+/// The name of a module's table; the first one is the trainer's.
+std::string getModuleName(size_t index) {
+  return index == 0 ? "ingot_module" : "ingot_module_" + std::to_string(index);
+}
+
+class Compiler {
+public:
+  explicit Compiler(const CompilerOptions &options)
+      : options(options), pipeline(*options.pipeline), target(*options.target),
+        progress(options.isQuiet),
+        handler(&context,
+                [this](Diagnostic &diagnostic) { report(diagnostic); }) {}
+
+  /// Compiles module `index` of a trainer, or writes what `--emit` names. The
+  /// object follows those in `link`, and the other parts become those of the
+  /// trainer. Returns the exit status.
+  int run(LinkInput &link, size_t index);
+  /// Places everything, without writing anything. Returns the exit status.
+  int plan();
+  /// Prints the predicted timeline of a step. Returns the exit status.
+  int printGpuPlan();
+  /// All planned memory at its highest, after plan().
+  int64_t getPeakBytes();
+  /// The time of a step, after plan().
+  double getStepSeconds() {
+    return planRanks(*model.module, Cluster(), /*ranks=*/1).stepSeconds;
+  }
+
+private:
+  void report(Diagnostic &diagnostic);
+  void enableRemarks();
+  int exitCode() const {
+    return static_cast<int>(blamesOption ? ExitCode::Usage
+                                         : ExitCode::BadInput);
+  }
+  LogicalResult importModel();
+  /// Runs passes on the module.
+  bool runPasses(llvm::function_ref<void(OpPassManager &)> build);
+  void writeModule();
+  WeightStorage chooseStorage();
+  /// States with values that the manifest cannot say, as safetensors.
+  void writeWeights(const std::string &path);
+  /// Kernels as code of the target; a device's code goes to `device`.
+  bool makeKernels(DeviceCode &device);
+  std::string manifest(WeightStorage storage);
+  void writeText(const std::string &path, const std::string &bytes);
+
+  const CompilerOptions &options;
+  const PipelineOptions &pipeline;
+  const Target &target;
+  CompileProgress progress;
+  MLIRContext context;
+  ScopedDiagnosticHandler handler;
+  bool blamesOption = false;
+  llvm::StringSet<> reported;
+  onnx_import::ImportedModel model;
+  /// The graph of the model, for a report.
+  llvm::json::Array graph;
+  unsigned passNumber = 0;
+};
+
+void Compiler::report(Diagnostic &diagnostic) {
+  if (options.isQuiet)
+    return;
+  std::optional<ErrorKind> kind = getErrorKind(diagnostic);
+  blamesOption |= kind == ErrorKind::Usage;
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  printUserDiagnostic(os, diagnostic);
+  // Every error says what to do next.
+  if (diagnostic.getSeverity() == DiagnosticSeverity::Error && !kind)
+    os << "hint: this is a defect of ingotc; --dump-passes shows the module "
+          "it happened in\n";
+  // Variants of a model are warned of once.
+  if (!reported.insert(text).second)
+    return;
+  progress.clear();
+  llvm::errs() << text;
+}
+
+void Compiler::enableRemarks() {
+  if (options.remarks.empty())
+    return;
+  remark::RemarkCategories all{std::nullopt, ".*", ".*", ".*", ".*"};
+  if (failed(remark::enableOptimizationRemarksWithLLVMStreamer(
+          context, options.unfinishedRemarks, llvm::remarks::Format::YAML,
+          std::make_unique<remark::RemarkEmittingPolicyAll>(), all)))
+    throw failure("--remarks", "cannot write " + options.remarks,
+                  "choose a file in a directory that can be written");
+}
+
+bool Compiler::runPasses(llvm::function_ref<void(OpPassManager &)> build) {
+  ModuleOp module = *model.module;
+  PassManager manager(&context);
+  build(manager);
+  // In a large graph, to verify after each pass takes longer than the passes.
+  // ingot-opt verifies after each pass, and so does a dump, which is written to
+  // find a defect.
+  bool verifiesEach = !options.dumpPasses.empty();
+  manager.enableVerifier(verifiesEach);
+  manager.addInstrumentation(progress.createInstrumentation());
+  // A dump shows the whole module, remarks come in one order.
+  if (!options.dumpPasses.empty() || !options.remarks.empty())
+    context.disableMultithreading();
+  if (!options.dumpPasses.empty())
+    manager.addInstrumentation(
+        createPassDump(options.dumpPasses, module, passNumber));
+  return succeeded(manager.run(module)) &&
+         (verifiesEach || succeeded(verify(module)));
+}
+
+void Compiler::writeText(const std::string &path, const std::string &bytes) {
+  runtime::AtomicFile file(path);
+  file.write(bytes);
+  file.commit();
+}
+
+void Compiler::writeModule() {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  model.module->print(os, OpPrintingFlags().enableDebugInfo());
+  // As mlir-opt ends.
+  os << "\n";
+  writeText(options.output, text);
+}
+
+WeightStorage Compiler::chooseStorage() {
+  if (options.weights == "none")
+    return WeightStorage::None;
+  if (options.weights == "sidecar")
+    return WeightStorage::Sidecar;
+  int64_t bytes = 0;
+  for (auto state : model.module->getOps<StateOp>())
+    if (!splatValue(state))
+      bytes += byteSize(state.getTensorType());
+  return bytes <= kEmbedLimit ? WeightStorage::Embed : WeightStorage::Sidecar;
+}
+
+runtime::DType dtypeOf(Type type) {
+  std::string name = type.isInteger(1)          ? "bool"
+                     : type.isUnsignedInteger() ? "u"
+                     : type.isBF16()            ? "bf16"
+                     : isa<FloatType>(type)     ? "f"
+                                                : "i";
+  if (name.size() == 1)
+    name += std::to_string(type.getIntOrFloatBitWidth());
+  return runtime::parseDType(name).value();
+}
+
+void Compiler::writeWeights(const std::string &path) {
+  runtime::SafeTensors content;
+  content.metadata["producer"] = "ingotc";
+  std::list<std::string> storage;
+  bool all = options.weights != "none";
+  for (auto state : model.module->getOps<StateOp>()) {
+    if (splatValue(state) || (!all && state.getRole() == Role::Parameter))
+      continue;
+    RankedTensorType type = state.getTensorType();
+    StringRef bytes = stateBytes(state, storage.emplace_back());
+    content.tensors[state.getSymName().str()] = {
+        dtypeOf(type.getElementType()), type.getShape().vec(),
+        std::string_view(bytes.data(), bytes.size())};
+  }
+  runtime::AtomicFile file(path);
+  runtime::writeSafeTensors(file, content);
+  file.commit();
+}
+
+std::string Compiler::manifest(WeightStorage storage) {
+  llvm::json::Object object = buildManifest(*model.module, storage);
+  object["target"] = target.describe();
+  llvm::json::Array segments;
+  SymbolTable symbols(*model.module);
+  for (const auto &segment : model.exportTemplate.segments) {
+    if (segment.literalBytes > 0)
+      segments.push_back(llvm::json::Object{{"literal", segment.literalBytes}});
+    if (segment.state.empty())
+      continue;
+    auto state = symbols.lookup<StateOp>(segment.state);
+    Type element = state.getTensorType().getElementType();
+    segments.push_back(llvm::json::Object{
+        {"state", segment.state},
+        {"dtype", std::string(runtime::getName(dtypeOf(element)))}});
+  }
+  object["export"] = std::move(segments);
+  if (const std::string &classes = model.exportTemplate.classes;
+      !classes.empty())
+    object["class_names"] = cantFail(llvm::json::parse(classes));
+  if (!options.report.empty())
+    writeText(options.report,
+              makeReport(object, Machine::of(*model.module), std::move(graph)));
+  return llvm::formatv("{0}", llvm::json::Value(std::move(object))).str();
+}
+
+LogicalResult Compiler::importModel() {
+  progress.begin("reading " + options.model);
+  auto imported =
+      onnx_import::importOnnx(options.model, options.import, context);
+  if (failed(imported))
+    return failure();
+  model = std::move(*imported);
+  checkPaths(options, model.externalFiles);
+  if (!options.report.empty())
+    graph = describeGraph(*model.module);
+  checkTrainable(*model.module, options);
+  checkNames(*model.module, options);
+  if (options.emit == "exe")
+    checkInputs(*model.module, options);
+  return success();
+}
+
+bool Compiler::makeKernels(DeviceCode &device) {
+  if (!runPasses(
+          [&](OpPassManager &m) { buildKernelPipeline(m, pipeline, target); }))
+    return false;
+  progress.begin("generating code of kernels");
+  auto code = target.emitDeviceCode(*model.module);
+  if (!code)
+    throw failure("codegen", llvm::toString(code.takeError()),
+                  "check the installation of the target's tools, or report "
+                  "this with the model");
+  device = std::move(*code);
+  return true;
+}
+
+int Compiler::plan() {
+  DialectRegistry registry;
+  registerIngotDialects(registry);
+  // Fails before the model is compiled, not after.
+  if (options.emit == "exe" && !options.output.empty())
+    checkRuntime(target.getRuntime().str(), target.getHost().triple);
+  if (options.emit == "ptx" && pipeline.target == "cpu")
+    throw runtime::usageError("--emit", "a CPU has no PTX",
+                              "add --target cuda");
+  context.appendDialectRegistry(registry);
+  context.loadAllAvailableDialects();
+  // Users see their node's name, not our operations.
+  context.printOpOnDiagnostic(false);
+  enableRemarks();
+
+  if (failed(importModel()) || !runPasses([&](OpPassManager &m) {
+        if (options.emit == "onnx")
+          return buildStandardPipeline(m, pipeline, target);
+        buildGraphPipeline(m, pipeline, target);
+        if (options.emit != "mlir")
+          buildPlacementPipeline(m, pipeline);
+      }))
+    return exitCode();
+  if (options.emit == "exe")
+    checkLabels(*model.module);
+  return 0;
+}
+
+int64_t Compiler::getPeakBytes() {
+  int64_t arena = 0, staging = 0;
+  for (auto step : model.module->getOps<exec::StepOp>()) {
+    arena = std::max(arena, static_cast<int64_t>(step.getArenaBytes()));
+    staging = std::max(staging, static_cast<int64_t>(step.getStagingBytes()));
+  }
+  auto states =
+      (*model.module)->getAttrOfType<IntegerAttr>(exec::kStateBytesAttr);
+  return states.getInt() + arena + staging;
+}
+
+int Compiler::printGpuPlan() {
+  if (int status = plan())
+    return status;
+  if (!runPasses([&](OpPassManager &m) { target.addDevicePipeline(m); }))
+    return exitCode();
+  llvm::outs() << describeGpuPlan(*model.module, options.gpu,
+                                  !options.nondeterministic);
+  return 0;
+}
+
+int Compiler::run(LinkInput &link, size_t index) {
+  if (!options.gpu.empty())
+    return printGpuPlan();
+  if (options.plan && options.output.empty() && options.emit == "exe") {
+    if (int status = plan())
+      return status;
+    llvm::outs() << describePlans(*model.module, *options.plan);
+    return 0;
+  }
+  if (options.output.empty())
+    throw runtime::usageError("-o", "no file is named to write",
+                              "name the trainer to write");
+  if (int status = plan())
+    return status;
+  if (options.plan && options.emit != "mlir" && options.emit != "onnx")
+    llvm::outs() << describePlans(*model.module, *options.plan);
+  if (options.emit == "mlir" || options.emit == "exec") {
+    writeModule();
+    return 0;
+  }
+  if (options.emit == "onnx") {
+    FailureOr<std::string> bytes =
+        onnx_export::writeTrainingModel(*model.module);
+    if (failed(bytes))
+      return exitCode();
+    writeText(options.output, *bytes);
+    return 0;
+  }
+
+  // Blobs are made before lowering drops the states.
+  WeightStorage storage = chooseStorage();
+  std::string sidecar = options.output + ".safetensors";
+  LinkInput before = std::move(link);
+  link = {};
+  link.target = target.getRuntime().str();
+  link.triple = target.getHost().triple;
+  bool hasWeights =
+      llvm::any_of(model.module->getOps<StateOp>(), [&](StateOp state) {
+        return !splatValue(state) && (storage != WeightStorage::None ||
+                                      state.getRole() != Role::Parameter);
+      });
+  bool isExecutable = options.emit == "exe";
+  // A file beside the trainer replaces an earlier one when the trainer does,
+  // and goes with a compile that fails.
+  llvm::FileRemover unfinished;
+  std::string written;
+  if (isExecutable && hasWeights) {
+    if (storage == WeightStorage::Sidecar) {
+      runtime::OutputPaths implied;
+      implied.addImplied("-o", sidecar, [](std::string_view begin) {
+        return begin.find(R"("producer":"ingotc")") != std::string_view::npos;
+      });
+      implied.check();
+    }
+    written = sidecar + ".building-" + std::to_string(getpid());
+    unfinished.setFile(written);
+    writeWeights(written);
+    runtime::MappedFile weights(written);
+    if (storage == WeightStorage::Sidecar)
+      (*model.module)
+          ->setAttr(kWeightsCrcAttr,
+                    Builder(&context).getI64IntegerAttr(
+                        runtime::computeCrc32(weights.getBytes())));
+    else
+      link.weights = weights.getBytes();
+  }
+  if (isExecutable)
+    link.exportLiteral = model.exportTemplate.literal;
+
+  DeviceCode device;
+  if (!makeKernels(device))
+    return exitCode();
+  if (options.emit == "ptx") {
+    writeText(options.output, device.text);
+    return 0;
+  }
+  for (const OptionalPart &part : target.findOptionalParts(*model.module))
+    if (!isExecutable || hasPart(link.target, link.triple, part.symbol))
+      link.parts.push_back(part.symbol);
+    else
+      emitUserWarning(model.module->getLoc(),
+                      "Ingot was built without its fastest " + part.purpose,
+                      part.hint);
+  Builder builder(&context);
+  auto setText = [&](StringRef name, StringRef bytes) {
+    (*model.module)->setAttr(name, builder.getStringAttr(bytes));
+  };
+  auto setSize = [&](StringRef name, size_t bytes) {
+    (*model.module)
+        ->setAttr(name, builder.getI64IntegerAttr(static_cast<int64_t>(bytes)));
+  };
+  std::string text = manifest(storage);
+  link.hasPictures = takesPictures(runtime::parseManifest(text));
+  setText(exec::kManifestAttr, text);
+  setText(exec::kDeviceCodeAttr, device.binary);
+  setText(exec::kDeviceTextAttr, device.text);
+  if (index + 1 < options.archs.size())
+    setText(exec::kNextModuleAttr, getModuleName(index + 1));
+  setSize(exec::kWeightBytesAttr, link.weights.size());
+  setSize(exec::kExportBytesAttr, link.exportLiteral.size());
+  if (!runPasses([&](OpPassManager &m) { buildLoweringPipeline(m); }))
+    return exitCode();
+
+  progress.begin("generating machine code");
+  llvm::LLVMContext llvmContext;
+  auto module = translateForHost(*model.module, llvmContext, target.getHost(),
+                                 pipeline.level);
+  if (!module)
+    throw failure("codegen", llvm::toString(module.takeError()),
+                  "report this with the model");
+  if (options.emit == "llvm") {
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    (*module)->print(os, nullptr);
+    writeText(options.output, text);
+    return 0;
+  }
+  renameModule(**module, getModuleName(index));
+  auto object = emitObject(**module, target.getHost(), pipeline.level);
+  if (!object)
+    throw failure("codegen", llvm::toString(object.takeError()),
+                  "report this with the model");
+  if (options.emit == "obj") {
+    writeText(options.output, *object);
+    return 0;
+  }
+  if (index > 0 && (link.weights != before.weights ||
+                    link.exportLiteral != before.exportLiteral))
+    throw failure("--arch", "the CPUs' steps differ in their states",
+                  "report this with the model, and compile a trainer for each");
+  link.objects = std::move(before.objects);
+  link.parts.insert(link.parts.end(), before.parts.begin(), before.parts.end());
+  link.objects.push_back(std::move(*object));
+  link.dataParallel = pipeline.dataParallel;
+  if (index + 1 < options.archs.size())
+    return 0;
+  progress.begin("linking");
+  linkTrainer(link, options.output);
+  if (!written.empty() && storage == WeightStorage::Sidecar) {
+    if (std::error_code error = llvm::sys::fs::rename(written, sidecar))
+      throw failure(sidecar, "cannot write: " + error.message(),
+                    "check the space left and the directory's permissions");
+    unfinished.releaseFile();
+  }
+  return 0;
+}
+
+} // namespace
+
+int ingot::forecast(CompilerOptions options, Forecast &result) {
+  options.dumpPasses.clear();
+  options.remarks.clear();
+  options.emit = "exe";
+  resolveMachine(*options.pipeline);
+  Compiler compiler(options);
+  if (int status = compiler.plan())
+    return status;
+  result = {compiler.getPeakBytes(), compiler.getStepSeconds()};
+  return 0;
+}
+
+int ingot::compile(CompilerOptions options) {
+  RemarksFile remarks(options.remarks);
+  options.unfinishedRemarks = remarks.getUnfinished();
+  resolveMachine(*options.pipeline);
+  LinkInput link;
+  if (int status = Compiler(options).run(link, 0))
+    return status;
+  // The remarks are complete when the compiler's context is gone.
+  remarks.finish();
+  // Of several modules the first one is reported on.
+  options.dumpPasses.clear();
+  options.remarks.clear();
+  options.report.clear();
+  options.plan.reset();
+  for (size_t i = 1; i < options.archs.size(); ++i) {
+    options.pipeline->arch = options.archs[i];
+    options.target = unwrap(chooseTarget(
+        options.pipeline->target, options.archs[i], options.pipeline->tf32));
+    if (int status = Compiler(options).run(link, i))
+      return status;
+  }
+  return 0;
+}

@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tools/ingotc/compile/Link.h"
+
+#include "runtime/core/Error.h"
+#include "runtime/core/File.h"
+#include "runtime/core/Manifest.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/BinaryFormat/ELF.h"
+#include "llvm/Object/ELFObjectFile.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Program.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/TargetParser/Triple.h"
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <vector>
+
+namespace fs = std::filesystem;
+using namespace ingot;
+using runtime::failure;
+
+namespace {
+
+/// A directory that is removed at the end of the scope.
+class ScratchDirectory {
+public:
+  explicit ScratchDirectory(const std::string &beside) {
+    llvm::SmallString<128> path;
+    // LLVM puts a relative prefix into the system's temporary directory.
+    std::error_code error = llvm::sys::fs::createUniqueDirectory(
+        fs::absolute(beside).string() + ".building", path);
+    if (error)
+      throw failure(beside, "cannot write here: " + error.message(),
+                    "choose an output in a directory that can be written");
+    directory = path.str().str();
+  }
+  ~ScratchDirectory() {
+    std::error_code ignored;
+    fs::remove_all(directory, ignored);
+  }
+  std::string path(const std::string &name) const {
+    return directory + "/" + name;
+  }
+
+private:
+  std::string directory;
+};
+
+struct LinkLine {
+  std::string kind, path;
+};
+
+/// The folder of what trainers for the platform are linked from.
+std::string runtimeDirectory(const std::string &triple) {
+  fs::path bin = fs::path(runtime::getExecutablePath()).parent_path();
+  fs::path directory = bin.parent_path() / "lib" / "ingot";
+  if (llvm::Triple(triple).isAArch64())
+    directory /= "aarch64";
+  return directory.string();
+}
+
+/// Returns the list of what trainers are linked from
+/// (tools/cmake/TrainerLink.cmake). Throws runtime::Error unless all of it is
+/// there: a build of `ingotc` alone leaves out what is linked for GPUs.
+std::vector<LinkLine> readLinkFile(const std::string &directory,
+                                   const std::string &target,
+                                   const std::string &triple) {
+  bool isAArch64 = llvm::Triple(triple).isAArch64();
+  std::ifstream file(directory + "/link-" + target + ".txt");
+  if (!file)
+    throw failure(directory,
+                  "the trainer runtime for " +
+                      (isAArch64 ? "AArch64" : target) + " is not there",
+                  isAArch64 ? "run tools/setup --aarch64, and build Ingot again"
+                  : target == "cuda"
+                      ? "build Ingot where the headers of CUDA are installed"
+                      : "build all targets, and keep bin and lib side by side");
+  std::vector<LinkLine> lines;
+  std::string text;
+  while (std::getline(file, text)) {
+    if (text.empty() || text[0] == '#')
+      continue;
+    std::istringstream words(text);
+    LinkLine line;
+    words >> line.kind >> line.path;
+    if (line.kind != "option" && line.kind != "emulation" &&
+        line.kind != "loader" && line.kind != "part") {
+      std::string path = directory + "/" + line.path;
+      if (!fs::exists(path))
+        throw failure(directory,
+                      "the trainer runtime for " + target + " lacks " +
+                          line.path,
+                      "build all targets (cmake --build --preset release), and "
+                      "keep bin and lib side by side");
+      line.path = path;
+    }
+    lines.push_back(line);
+  }
+  return lines;
+}
+
+std::string findLinker() {
+  fs::path bin = fs::path(runtime::getExecutablePath()).parent_path();
+  std::string beside = (bin / "ld.lld").string();
+  if (llvm::sys::fs::can_execute(beside))
+    return beside;
+  for (const char *name : {"ld.lld-22", "ld.lld"})
+    if (auto found = llvm::sys::findProgramByName(name))
+      return *found;
+  throw failure("ld.lld", "the linker LLD is not on PATH",
+                "install the package lld-22");
+}
+
+void writeFile(const std::string &path, const std::string &bytes) {
+  std::error_code error;
+  llvm::raw_fd_ostream file(path, error);
+  if (!error) {
+    file << bytes;
+    file.close();
+    error = file.error();
+    file.clear_error();
+  }
+  if (error)
+    throw failure(path, "cannot write: " + error.message(),
+                  "check the space left and the directory's permissions");
+}
+
+/// Returns the shared libraries an executable names.
+std::vector<std::string> neededLibraries(const std::string &path) {
+  auto buffer = llvm::MemoryBuffer::getFile(path);
+  if (!buffer)
+    return {};
+  auto object = llvm::object::ELFFile<llvm::object::ELF64LE>::create(
+      (*buffer)->getBuffer());
+  if (!object)
+    return llvm::consumeError(object.takeError()), std::vector<std::string>();
+  auto entries = object->dynamicEntries();
+  auto sections = object->sections();
+  if (!entries || !sections)
+    return llvm::consumeError(entries.takeError()),
+           llvm::consumeError(sections.takeError()), std::vector<std::string>();
+  std::string_view strings;
+  for (const auto &section : *sections)
+    if (section.sh_type == llvm::ELF::SHT_STRTAB &&
+        (section.sh_flags & llvm::ELF::SHF_ALLOC))
+      strings = std::string_view(
+          (*buffer)->getBufferStart() + section.sh_offset, section.sh_size);
+  std::vector<std::string> names;
+  for (const auto &entry : *entries)
+    if (entry.d_tag == llvm::ELF::DT_NEEDED &&
+        entry.d_un.d_val < strings.size())
+      names.emplace_back(strings.data() + entry.d_un.d_val);
+  return names;
+}
+
+void runLinker(const std::string &linker, const std::vector<std::string> &args,
+               const ScratchDirectory &scratch) {
+  std::vector<llvm::StringRef> refs = {linker};
+  refs.insert(refs.end(), args.begin(), args.end());
+  std::string log = scratch.path("log");
+  std::optional<llvm::StringRef> redirects[] = {
+      llvm::StringRef(""), llvm::StringRef(log), llvm::StringRef(log)};
+  std::string message;
+  int status = llvm::sys::ExecuteAndWait(linker, refs, std::nullopt, redirects,
+                                         0, 0, &message);
+  if (status == 0)
+    return;
+  if (auto text = llvm::MemoryBuffer::getFile(log))
+    message += (*text)->getBuffer().split('\n').first.str();
+  throw failure("ld.lld", "linking failed: " + message,
+                "check the space left, and that lib/ingot beside bin is whole");
+}
+
+/// Makes a library without content, whose name says what to do. It is the first
+/// that the trainer needs, so that the loader names it where the folder of
+/// libraries was left behind.
+std::string makeMarker(const std::string &linker, const std::string &emulation,
+                       const std::string &name,
+                       const ScratchDirectory &scratch) {
+  // The longest name that fits twice into the name of a file.
+  constexpr size_t mostOfName = 100;
+  std::string marker = name.size() > mostOfName
+                           ? "keep-the-folder-of-libraries-beside-the-trainer"
+                           : "keep-" + name + ".libs-beside-" + name;
+  writeFile(scratch.path("empty"), "");
+  std::string path = scratch.path(marker);
+  runLinker(linker,
+            {"-m", emulation, "-shared", "-soname", marker, "-z", "noexecstack",
+             "-o", path, "--format=binary", scratch.path("empty")},
+            scratch);
+  return path;
+}
+
+} // namespace
+
+/// Removes the libraries of a trainer with this marker, and their folder unless
+/// users have put files of their own into it.
+static void removeLibraries(const std::string &folder, const fs::path &marker,
+                            const std::vector<LinkLine> &lines) {
+  std::error_code ignored;
+  fs::remove(fs::path(folder) / marker.filename(), ignored);
+  for (const LinkLine &line : lines)
+    if (line.kind == "bundle" || line.kind == "transport")
+      fs::remove(fs::path(folder) / fs::path(line.path).filename(), ignored);
+  fs::remove(folder, ignored);
+}
+
+/// The path of the only line of a kind.
+static std::string findLine(const std::vector<LinkLine> &lines,
+                            llvm::StringRef kind) {
+  for (const LinkLine &line : lines)
+    if (line.kind == kind)
+      return line.path;
+  throw failure("lib/ingot", "the list of the runtime has no " + kind.str(),
+                "build all targets, and keep bin and lib side by side");
+}
+
+void ingot::checkRuntime(const std::string &target, const std::string &triple) {
+  readLinkFile(runtimeDirectory(triple), target, triple);
+}
+
+bool ingot::hasPart(const std::string &target, const std::string &triple,
+                    const std::string &symbol) {
+  std::vector<LinkLine> lines =
+      readLinkFile(runtimeDirectory(triple), target, triple);
+  return llvm::any_of(lines, [&](const LinkLine &line) {
+    return line.kind == "part" && line.path == symbol;
+  });
+}
+
+void ingot::linkTrainer(const LinkInput &input, const std::string &output) {
+  std::vector<LinkLine> lines =
+      readLinkFile(runtimeDirectory(input.triple), input.target, input.triple);
+  std::string emulation = findLine(lines, "emulation");
+  std::string linker = findLinker();
+  ScratchDirectory scratch(output);
+  std::string name = llvm::sys::path::filename(output).str();
+
+  std::vector<std::string> objects;
+  for (const std::string &object : input.objects) {
+    std::string number = std::to_string(objects.size());
+    objects.push_back(scratch.path("step" + number + ".o"));
+    writeFile(objects.back(), object);
+  }
+  std::string executable = scratch.path(name);
+  // Libraries that are opened at run time share the C++ library and OpenMP's
+  // with the trainer.
+  bool isAlone =
+      !input.dataParallel && llvm::any_of(lines, [](const LinkLine &line) {
+        return line.kind == "alone";
+      });
+  std::vector<std::string> start, middle, end;
+  for (const LinkLine &line : lines) {
+    if (line.kind == "transport" || line.kind == "emulation" ||
+        line.kind == "loader" || line.kind == "part" ||
+        line.kind == (isAlone ? "bundle" : "alone"))
+      continue;
+    std::vector<std::string> &part = line.kind == "start" ? start
+                                     : line.kind == "end" ? end
+                                                          : middle;
+    if (line.kind == "whole")
+      part.push_back("--whole-archive");
+    part.push_back(line.path);
+    if (line.kind == "whole")
+      part.push_back("--no-whole-archive");
+  }
+
+  std::vector<std::string> args = {
+      // Writing to a mapped file on a full disk ends in a signal.
+      "--no-mmap-output-file", "-pie", "--eh-frame-hdr", "--as-needed",
+      "--gc-sections", "-z", "relro", "-z", "now", "-z", "noexecstack", "-m",
+      emulation, "-dynamic-linker", findLine(lines, "loader"),
+      // Libraries of the bundle find each other in their own directory.
+      "--disable-new-dtags", "-o", executable};
+  std::string marker = makeMarker(linker, emulation, name, scratch);
+  if (!isAlone)
+    args.insert(args.end(), {"-rpath", "$ORIGIN/" + name + ".libs",
+                             "--no-as-needed", marker, "--as-needed"});
+  args.insert(args.end(), start.begin(), start.end());
+  args.insert(args.end(), objects.begin(), objects.end());
+  // LLD names a blob's symbols after the path it is given.
+  auto blob = [&](const std::string &symbol, const std::string &bytes) {
+    if (bytes.empty())
+      return;
+    std::string path = scratch.path(symbol);
+    writeFile(path, bytes);
+    std::string mangled = "_binary_";
+    for (char c : path)
+      mangled += llvm::isAlnum(c) ? c : '_';
+    args.push_back("--defsym=_binary_" + symbol + "_start=" + mangled +
+                   "_start");
+    args.insert(args.end(), {"--format=binary", path, "--format=default"});
+  };
+  blob("ingot_weights", input.weights);
+  blob("ingot_export", input.exportLiteral);
+  for (const std::string &part : input.parts)
+    args.insert(args.end(), {"-u", part});
+  if (input.hasPictures)
+    args.insert(args.end(), {"-u", "ingot_picture_codecs"});
+  args.push_back("--start-group");
+  args.insert(args.end(), middle.begin(), middle.end());
+  args.push_back("--end-group");
+  args.insert(args.end(), end.begin(), end.end());
+  runLinker(linker, args, scratch);
+
+  // The libraries are moved first: a trainer that exists is complete.
+  std::string libraries = output + ".libs";
+  try {
+    removeLibraries(libraries, marker, lines);
+    if (isAlone) {
+      fs::rename(executable, output);
+      return;
+    }
+    fs::create_directories(libraries);
+    fs::copy_file(marker, fs::path(libraries) / fs::path(marker).filename());
+    for (const std::string &needed : neededLibraries(executable))
+      for (const LinkLine &line : lines)
+        if (line.kind == "bundle" &&
+            llvm::sys::path::filename(line.path) == needed)
+          fs::copy_file(line.path, libraries + "/" + needed,
+                        fs::copy_options::overwrite_existing);
+    for (const LinkLine &line : lines)
+      if (input.dataParallel && line.kind == "transport")
+        fs::copy_file(line.path,
+                      fs::path(libraries) / fs::path(line.path).filename(),
+                      fs::copy_options::overwrite_existing);
+    // The libraries that the bundled libraries depend on.
+    for (const auto &entry : fs::directory_iterator(libraries))
+      for (const std::string &needed : neededLibraries(entry.path().string()))
+        for (const LinkLine &line : lines)
+          if (line.kind == "bundle" &&
+              llvm::sys::path::filename(line.path) == needed)
+            fs::copy_file(line.path, libraries + "/" + needed,
+                          fs::copy_options::skip_existing);
+    fs::rename(executable, output);
+  } catch (const fs::filesystem_error &error) {
+    removeLibraries(libraries, marker, lines);
+    throw failure(output, "cannot write: " + error.code().message(),
+                  "check the space left and the directory's permissions");
+  }
+}
+
+bool ingot::takesPictures(const runtime::Manifest &manifest) {
+  for (const runtime::FunctionSpec &function : manifest.functions)
+    for (const runtime::InputSpec &input : function.inputs) {
+      const std::vector<int64_t> &shape = input.shape;
+      auto isColors = [](int64_t extent) { return extent == 1 || extent == 3; };
+      if (input.isBatched() &&
+          (shape.size() == 3 ||
+           (shape.size() == 4 && (isColors(shape[1]) || isColors(shape[3])))))
+        return true;
+    }
+  return false;
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// Links an object file to a trainer.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_TOOLS_INGOTC_COMPILE_LINK_H
+#define INGOT_TOOLS_INGOTC_COMPILE_LINK_H
+
+#include <string>
+#include <vector>
+
+namespace ingot {
+
+namespace runtime {
+struct Manifest;
+} // namespace runtime
+
+/// The parts of the trainer besides the runtime. Empty blobs are left out.
+struct LinkInput {
+  /// The target that the trainer runs on: cpu or cuda.
+  std::string target = "cpu";
+  /// The platform of the machine that the trainer runs on, by LLVM's name.
+  std::string triple;
+  /// The steps, an object for each CPU.
+  std::vector<std::string> objects;
+  /// The blobs, embedded under the names that `--ingot-lower-steps` refers to.
+  std::string weights, exportLiteral;
+  /// Whether transports between ranks are linked.
+  bool dataParallel = false;
+  /// Whether codecs of pictures are linked.
+  bool hasPictures = false;
+  /// Symbols of parts of the runtime that trainers have only if they call them
+  /// (Target::findOptionalParts).
+  std::vector<std::string> parts;
+};
+
+/// Whether an input of the trainer may be a picture: in color, or gray.
+bool takesPictures(const runtime::Manifest &manifest);
+
+/// Throws runtime::Error unless everything that trainers for `target` on a
+/// machine of `triple` are linked from is there.
+void checkRuntime(const std::string &target, const std::string &triple);
+
+/// Whether the runtime was built with the optional part that has a symbol.
+bool hasPart(const std::string &target, const std::string &triple,
+             const std::string &symbol);
+
+/// Links the executable `output` with LLD and the prebuilt runtime, and puts
+/// the shared libraries it needs into `output`.libs; a trainer for one process
+/// on a CPU needs none. Nothing is left behind on
+/// failure. Throws runtime::Error.
+void linkTrainer(const LinkInput &input, const std::string &output);
+
+} // namespace ingot
+
+#endif // INGOT_TOOLS_INGOTC_COMPILE_LINK_H

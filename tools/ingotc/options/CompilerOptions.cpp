@@ -1,0 +1,500 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tools/ingotc/options/CompilerOptions.h"
+
+#include "dialects/ingot/ir/Diagnostics.h"
+#include "dialects/ingot/support/InputFile.h"
+#include "passes/Registration.h"
+#include "passes/targets/Passes.h"
+#include "passes/targets/host/Object.h"
+#include "runtime/core/Error.h"
+
+#include "tools/support/CommandLine.h"
+
+#include <cstdio>
+
+using namespace ingot;
+using runtime::usageError;
+
+void ingot::throwUserError(llvm::Error error) {
+  UserError user = takeUserError(std::move(error));
+  auto make = user.kind == ErrorKind::Usage ? usageError : runtime::badInput;
+  throw make(user.where, user.what, user.hint);
+}
+
+//===----------------------------------------------------------------------===//
+// The options of the pipelines
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// What ingotc says of a pipeline's option in other words: its flag if it is
+/// not `--NAME`, and what ingotc takes besides. Without a flag, ingotc sets the
+/// option itself.
+struct Spelling {
+  llvm::StringLiteral option, flag, more;
+};
+} // namespace
+
+static constexpr Spelling kSpellings[] = {
+    {"level", "-O,--level", ""},
+    {"machine", "--machine",
+     "; measured: this one, measured once and kept; built-in: figures by the "
+     "CPU's features (INGOT_MACHINE, else measured for --arch native); for "
+     "cuda a100, b200, h100 or h200"},
+    {"variants", "", ""},
+};
+
+static void addPipelineOption(CLI::App &app, PipelineOption *option) {
+  std::string flag = "--" + option->getName().str();
+  std::string help = option->getHelp().str();
+  for (const Spelling &spelling : kSpellings)
+    if (spelling.option == option->getName()) {
+      flag = spelling.flag.str();
+      help += spelling.more.str();
+    }
+  if (flag.empty())
+    return;
+  auto set = [option](const std::string &text) {
+    if (llvm::Error error = option->set(text))
+      throwUserError(std::move(error));
+  };
+  CLI::Option *added = nullptr;
+  if (option->isFlag())
+    added = app.add_flag_callback(
+                   flag, [set] { set(""); }, help)
+                ->disable_flag_override();
+  else if (option->isList())
+    added = app.add_option_function<std::vector<std::string>>(
+        flag,
+        [set](const std::vector<std::string> &texts) {
+          for (const std::string &text : texts)
+            set(text);
+        },
+        help);
+  else
+    added = app.add_option_function<std::string>(flag, set, help)
+                ->default_str(option->getDefaultText());
+  if (!option->isFlag())
+    added->type_name(option->getValueName().str());
+  added->group(option->getSection().str());
+}
+
+/// What ingotc reads of the environment.
+static const std::vector<runtime::EnvironmentVariable> kVariables = {
+    {"INGOT_MACHINE", "measured or built-in, where --machine is not given"},
+    {"INGOT_MAX_ISA",
+     "Leave out instructions above this level, such as x86-64-v3"},
+    {"OMP_NUM_THREADS", "Threads that --machine measured measures with"},
+    {"CUDA_HOME", "For GPUs: where ptxas is"},
+    {"XDG_CACHE_HOME, HOME",
+     "The user's cache, for what --machine measured has measured"},
+    {"NO_COLOR", "Messages without color"},
+};
+
+//===----------------------------------------------------------------------===//
+// The command line
+//===----------------------------------------------------------------------===//
+
+/// Reads `--arch A+B`; the pipeline's options name the first one then.
+static void splitArchs(CompilerOptions &options) {
+  PipelineOptions &pipeline = *options.pipeline;
+  std::string &arch = pipeline.arch;
+  if (arch.find('+') == std::string::npos)
+    return;
+  std::vector<std::string> names = splitProcessors(arch);
+  if (names.size() == 1)
+    return;
+  std::vector<std::pair<size_t, std::string>> found;
+  std::string triple;
+  for (const std::string &name : names) {
+    std::shared_ptr<const Target> target =
+        unwrap(chooseTarget(pipeline.target, name, pipeline.tf32));
+    if (name.empty() || pipeline.target != "cpu")
+      throw usageError("--arch", "'" + arch + "' is no list of CPUs",
+                       "join names of CPUs, as in x86-64-v3+x86-64-v4");
+    HostProcessor host = target->getHost();
+    if (!found.empty() && host.triple != triple)
+      throw usageError("--arch", "'" + arch + "' mixes x86-64 and AArch64",
+                       "compile a trainer for each");
+    triple = host.triple;
+    found.emplace_back(host.features.size(), name);
+  }
+  if (options.emit != "exe" || options.printPipeline)
+    throw usageError("--arch", "'" + arch + "' makes several modules",
+                     "name one CPU to see its module");
+  // A trainer takes the first that its CPU can run.
+  llvm::stable_sort(
+      found, [](const auto &a, const auto &b) { return a.first > b.first; });
+  for (auto &[ignored, name] : found)
+    if (!llvm::is_contained(options.archs, name))
+      options.archs.push_back(name);
+  arch = options.archs.front();
+}
+
+/// Returns the words without options that --tune does not pass on.
+static std::vector<std::string> dropTuning(int argc, const char *const *argv) {
+  constexpr llvm::StringLiteral withValue[] = {"--fit", "--global-batch",
+                                               "--tune-seconds", "--tune-data"};
+  std::vector<std::string> words;
+  for (int i = 0; i < argc; ++i) {
+    llvm::StringRef word = argv[i], name = word.split('=').first;
+    if (name == "--tune")
+      continue;
+    if (!llvm::is_contained(withValue, name))
+      words.push_back(word.str());
+    else if (name == word)
+      ++i;
+  }
+  return words;
+}
+
+/// Reads what `--tune=WHAT` names.
+static void readTuning(llvm::StringRef what, Tuning &tuning) {
+  llvm::SmallVector<llvm::StringRef> names;
+  if (what != "memory")
+    what.split(names, ',');
+  for (llvm::StringRef name : names) {
+    if (name != "precision" && name != "chunks")
+      throw usageError("--tune", "'" + name.str() + "' is not known",
+                       "use --tune, --tune=precision, --tune=chunks or "
+                       "--tune=precision,chunks");
+    (name == "precision" ? tuning.precision : tuning.chunks) = true;
+  }
+}
+
+/// Of the model: what is bound, and what is trained.
+static void addModelOptions(CLI::App &app, CompilerOptions &options,
+                            std::vector<std::string> &dims,
+                            std::vector<std::string> &values) {
+  std::string group = "Model";
+  app.add_option("--batch", options.import.batch,
+                 "size of the first dimension of every data input")
+      ->type_name("N")
+      ->check(positiveInteger())
+      ->group(group);
+  app.add_option("--dim", dims,
+                 "size of a symbolic dimension; with several sizes, each batch "
+                 "uses the one that fits it")
+      ->type_name("NAME=N[,N...]")
+      ->group(group);
+  app.add_option("--value", values,
+                 "bind an input to a value, for operators that must know it: "
+                 "one for all elements, or each of them")
+      ->type_name("NAME=V[,V...]")
+      ->group(group);
+  app.add_option("--checkpoint", options.import.checkpoint,
+                 "the checkpoint of ONNX Runtime training that MODEL, its "
+                 "training model, belongs to")
+      ->type_name("FILE")
+      ->group(group);
+  app.add_option("--optimizer-model", options.import.optimizerModel,
+                 "the optimizer model of ONNX Runtime training: the optimizer, "
+                 "and defaults of its hyperparameters")
+      ->type_name("FILE")
+      ->needs("--checkpoint")
+      ->group(group);
+  app.add_option("--trainable", options.import.trainable,
+                 "parameters to train (regular expression)")
+      ->type_name("REGEX")
+      ->group(group);
+  app.add_option("--freeze", options.import.freeze,
+                 "parameters not to train (regular expression)")
+      ->type_name("REGEX")
+      ->group(group);
+  app.add_flag("--untie", options.import.untie,
+               "split parameters that PyTorch's exporter merged because they "
+               "started equal, and train its copies of weights apart")
+      ->disable_flag_override()
+      ->group(group);
+  app.add_option("--loops", options.import.loops,
+                 "loops of ONNX, and recurrent layers: rolled (compiled once "
+                 "for all iterations), unrolled, or auto, by their size")
+      ->check(CLI::IsMember({"auto", "rolled", "unrolled"}))
+      ->type_name("HOW")
+      ->group(group);
+  app.add_flag("--allow-unmatched", options.allowUnmatched,
+               "accept regular expressions that match nothing in the model, "
+               "as scripts for several models need it")
+      ->disable_flag_override()
+      ->group(group);
+}
+
+/// What is written.
+static void addOutputs(CLI::App &app, CompilerOptions &options) {
+  std::string group = "Output";
+  app.add_option("-o,--output", options.output, "the trainer to write")
+      ->type_name("TRAINER")
+      ->group(group);
+  app.add_option(
+         "--weights", options.weights,
+         "where initial values go: embed (up to 256 MiB, else sidecar), "
+         "sidecar or none")
+      ->type_name("WHERE")
+      ->check(CLI::IsMember({"embed", "sidecar", "none"}))
+      ->group(group);
+  app.add_option("--emit", options.emit,
+                 "stop at: onnx (training graph as an ONNX model), mlir "
+                 "(training graph of kernels), exec (placed steps), ptx (GPU "
+                 "kernels), llvm, obj, exe")
+      ->type_name("WHAT")
+      ->check(
+          CLI::IsMember({"onnx", "mlir", "exec", "ptx", "llvm", "obj", "exe"}))
+      ->capture_default_str()
+      ->group(group);
+  app.add_option("--report", options.report,
+                 "write what was compiled to this HTML page: kernels with ONNX "
+                 "names, bytes, operations and a lower bound of their time")
+      ->type_name("FILE.html")
+      ->group(group);
+  app.add_option("--remarks", options.remarks,
+                 "write the decisions of passes, with reasons, to this YAML "
+                 "file (docs/remarks.md)")
+      ->type_name("FILE.yaml")
+      ->group(group);
+  app.add_flag("--print-pipeline", options.printPipeline,
+               "print the command line of ingot-opt that repeats the compile "
+               "up to placed steps, or with --emit mlir up to kernels")
+      ->disable_flag_override()
+      ->group(group);
+  app.add_option("--dump-passes", options.dumpPasses,
+                 "write the module after each pass to this directory")
+      ->type_name("DIR")
+      ->group(group);
+}
+
+/// Where the options are that say nothing to trainers for CPUs, also those of
+/// passes.
+static constexpr const char *kGpuGroup = "GPUs only";
+
+/// What is predicted; returns --fit.
+static CLI::Option *addPlanning(CLI::App &app, CompilerOptions &options,
+                                std::string &fit) {
+  std::string group = "Planning";
+  app.add_option("--plan", options.cluster,
+                 "print the simulated time of a step on the ranks of the "
+                 "cluster in this JSON file (docs/cluster.md)")
+      ->type_name("FILE.json")
+      ->needs("--data-parallel")
+      ->group(group);
+  app.add_option("--plan-gpu", options.gpu,
+                 "print the predicted timeline of a step on this GPU, for "
+                 "which it is planned: a100, b200, h100, h200, or the JSON "
+                 "file of its figures (docs/machine.md); writes nothing else")
+      ->type_name("GPU")
+      ->excludes("--machine", "--plan", "--output", "--emit")
+      ->group(kGpuGroup);
+  app.add_flag("--nondeterministic", options.nondeterministic,
+               "for --plan-gpu: the trainer will be run with its option "
+               "--nondeterministic, with which gradients of attention are "
+               "faster, and differ in the last bits from run to run")
+      ->needs("--plan-gpu")
+      ->group(kGpuGroup);
+  return app
+      .add_option("--fit", fit,
+                  "find and print the largest batch whose planned memory fits; "
+                  "-o writes its trainer")
+      ->type_name("SIZE")
+      ->excludes("--batch")
+      ->configurable(false)
+      ->group(group);
+}
+
+/// What --tune needs; returns --tune. None of it is in files of options, which
+/// are those of the trainers that it compiles, too.
+static CLI::Option *addTuning(CLI::App &app, Tuning &tuning,
+                              std::string &what) {
+  std::string group = "Tuning";
+  CLI::Option *tune = app.add_flag(
+      "--tune{memory}", what,
+      "compile and measure the trainers that the cost model expects to be "
+      "fastest, and print the command line of the best; --fit and "
+      "--global-batch say what may change; --tune=precision,chunks also tries "
+      "--precision bf16 and other numbers of --loss-chunks, which change sums");
+  app.add_option("--global-batch", tuning.globalBatch,
+                 "samples of a step, which --tune divides into micro-batches "
+                 "(--batch, --grad-accumulation)")
+      ->type_name("N")
+      ->check(positiveInteger())
+      ->needs(tune)
+      ->excludes("--batch");
+  app.add_option("--tune-seconds", tuning.seconds, "how long --tune may take")
+      ->type_name("SECONDS")
+      ->capture_default_str()
+      ->check(CLI::Validator(CLI::PositiveNumber).description(""))
+      ->needs(tune);
+  app.add_option("--tune-data", tuning.data,
+                 "data that --tune measures with; random numbers without it")
+      ->type_name("FILE")
+      ->needs(tune)
+      ->take_all()
+      ->expected(1);
+  for (const char *name :
+       {"--tune", "--global-batch", "--tune-seconds", "--tune-data"})
+    app.get_option(name)->configurable(false)->group(group);
+  return tune;
+}
+
+/// Options of trainers that are often given to ingotc.
+static constexpr const char *kTrainerOptions[] = {
+    "--beta1",      "--beta2",        "--clip-norm", "--data",      "--ema",
+    "--early-stop", "--epochs",       "--eps",       "--eval-data", "--export",
+    "--init",       "--log",          "--lr",        "--momentum",  "--predict",
+    "--profile",    "--resume",       "--save",      "--schedule",  "--seed",
+    "--steps",      "--weight-decay", "--warmup",    "--workers"};
+
+std::optional<CompilerOptions>
+ingot::parseCompilerOptions(int argc, const char *const *argv) {
+  CompilerOptions options;
+  options.program = argv[0];
+  std::vector<std::string> dims, values;
+  std::string fit, what;
+  Tuning tuning;
+  bool printsConfig = false;
+  CLI::App app("Compiles an ONNX model into an executable that trains it.",
+               "ingotc");
+  app.set_help_flag("-h,--help", "Print this and exit");
+  app.set_version_flag("--version", "ingotc " INGOT_VERSION,
+                       "Print the version and exit");
+  app.footer(
+      "Examples:\n"
+      "  ingotc model.onnx -o trainer --loss cross-entropy --batch 32\n"
+      "  ingotc model.onnx -o trainer --loss cross-entropy --batch 32 \\\n"
+      "    --precision bf16 --clip --report compiled.html\n"
+      "  ingotc model.onnx -o trainer --loss mse --fit 8GiB\n"
+      "Then ./trainer --help has the options of the run, and examples.");
+  runtime::addConfigOptions(app, printsConfig, "Options");
+  app.add_option("MODEL", options.model, "the ONNX model")
+      ->type_name("")
+      ->required();
+  addModelOptions(app, options, dims, values);
+  for (PipelineOption *option : options.pipeline->all)
+    addPipelineOption(app, option);
+  addOutputs(app, options);
+  CLI::Option *fitOption = addPlanning(app, options, fit);
+  CLI::Option *tune = addTuning(app, tuning, what);
+  if (!parseCommandLine(
+          app, argc, argv, kVariables,
+          {std::begin(kTrainerOptions), std::end(kTrainerOptions)},
+          "the trainer: give it when that runs"))
+    return std::nullopt;
+  if (printsConfig) {
+    llvm::outs() << runtime::formatConfiguration(
+        runtime::collectConfiguration(app));
+    return std::nullopt;
+  }
+  if (!options.gpu.empty()) {
+    if (options.pipeline->target != "cuda")
+      throw usageError("--plan-gpu", "predicts steps on GPUs",
+                       "add --target cuda");
+    options.pipeline->machine = options.gpu;
+  }
+  if (options.pipeline->target == "emulator")
+    throw usageError("--target", "the emulator runs tests, not trainers",
+                     "choose cpu or cuda");
+  // Nothing is merged or fused in a graph that others read.
+  if (options.emit == "onnx") {
+    options.pipeline->level = 0;
+    options.import.loops = "unrolled";
+  }
+  if (llvm::Error error = options.pipeline->check())
+    throwUserError(std::move(error));
+  registerIngotTargets();
+  splitArchs(options);
+  options.target =
+      unwrap(chooseTarget(options.pipeline->target, options.pipeline->arch,
+                          options.pipeline->tf32));
+  options.import.dims = unwrap(onnx_import::parseDims(dims));
+  options.import.values = unwrap(onnx_import::parseValues(values));
+  options.pipeline->variants =
+      onnx_import::listVariants(options.import.dims).size() > 1;
+  if (!options.cluster.empty()) {
+    auto file = readInputFile(options.cluster, kMaxJsonBytes);
+    if (!file)
+      throw runtime::badInput(options.cluster, llvm::toString(file.takeError()),
+                              "docs/cluster.md describes the file");
+    llvm::Expected<Cluster> read = Cluster::read((*file)->getBuffer());
+    if (!read)
+      throw runtime::badInput(options.cluster, llvm::toString(read.takeError()),
+                              "docs/cluster.md describes the file");
+    options.plan = *read;
+  }
+  if (*tune) {
+    if (options.emit != "exe" || options.printPipeline || options.plan)
+      throw usageError("--tune", "measures trainers",
+                       "leave out --emit, --print-pipeline and --plan");
+    readTuning(what, tuning);
+    tuning.words = dropTuning(argc, argv);
+    options.tuning = tuning;
+  }
+  if (!*fitOption && !*tune && options.cluster.empty() && options.gpu.empty() &&
+      !options.printPipeline && options.output.empty())
+    throw usageError("-o", "no file is named to write",
+                     "name the trainer to write");
+  if (options.output.find(':', options.output.rfind('/') + 1) !=
+      std::string::npos)
+    throw usageError(
+        "-o", "a trainer whose name contains ':' cannot find its libraries",
+        "choose another name");
+  if (*fitOption)
+    options.fitBytes = static_cast<int64_t>(
+        unwrap(MemorySize::parse("fit", fit, /*allowPercent=*/false)).number);
+  return options;
+}
+
+//===----------------------------------------------------------------------===//
+// --print-pipeline
+//===----------------------------------------------------------------------===//
+
+/// As a POSIX shell reads it.
+static std::string quoteWord(llvm::StringRef word) {
+  static constexpr llvm::StringLiteral plain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=:,%+";
+  if (!word.empty() && word.find_first_not_of(plain) == llvm::StringRef::npos)
+    return word.str();
+  std::string quoted = "'";
+  for (char c : word)
+    quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+std::string ingot::quoteForShell(llvm::ArrayRef<std::string> words) {
+  std::string line;
+  for (const std::string &word : words)
+    line += (line.empty() ? "" : " ") + quoteWord(word);
+  return line;
+}
+
+std::string ingot::printPipeline(const CompilerOptions &options) {
+  // The program beside this one.
+  size_t folder = options.program.rfind('/') + 1;
+  std::vector<std::string> words = {
+      options.program.substr(0, folder) + "ingot-opt", options.model};
+  const onnx_import::ImportOptions &import = options.import;
+  if (import.batch)
+    words.push_back("--batch=" + std::to_string(*import.batch));
+  for (const auto &[name, sizes] : import.dims) {
+    std::string &word = words.emplace_back("--dim=" + name);
+    for (size_t i = 0; i < sizes.size(); ++i)
+      word += (i ? "," : "=") + std::to_string(sizes[i]);
+  }
+  for (const auto &[name, values] : import.values)
+    words.push_back("--value=" + name + "=" + llvm::join(values, ","));
+  if (!import.checkpoint.empty())
+    words.push_back("--checkpoint=" + import.checkpoint);
+  if (!import.optimizerModel.empty())
+    words.push_back("--optimizer-model=" + import.optimizerModel);
+  if (!import.trainable.empty())
+    words.push_back("--trainable=" + import.trainable);
+  if (!import.freeze.empty())
+    words.push_back("--freeze=" + import.freeze);
+  if (import.untie)
+    words.push_back("--untie");
+  if (import.loops != "auto")
+    words.push_back("--loops=" + import.loops);
+  words.push_back((options.emit == "onnx"   ? "--ingot-standard="
+                   : options.emit == "mlir" ? "--ingot-graph="
+                                            : "--ingot-steps=") +
+                  unwrap(options.pipeline->print()));
+  words.push_back("--mlir-print-debuginfo");
+  return quoteForShell(words);
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// The command line of ingotc: the options of the pipelines, and its own.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_TOOLS_INGOTC_OPTIONS_COMPILEROPTIONS_H
+#define INGOT_TOOLS_INGOTC_OPTIONS_COMPILEROPTIONS_H
+
+#include "dialects/ingot/target/Target.h"
+#include "frontends/onnx/Import.h"
+#include "passes/PipelineOptions.h"
+#include "passes/cost/Cluster.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace ingot {
+
+/// What --tune is told.
+struct Tuning {
+  /// What may change besides memory: precision, and the chunks of the loss.
+  bool precision = false, chunks = false;
+  /// How long it takes at most.
+  double seconds = 600;
+  /// The samples of a step, in micro-batches of a size to be found.
+  std::optional<int64_t> globalBatch;
+  /// The data to measure with; random numbers if there is none.
+  std::vector<std::string> data;
+  /// The command line without these options and --fit.
+  std::vector<std::string> words;
+};
+
+struct CompilerOptions {
+  /// How ingotc was called, and the file names.
+  std::string program, model, output;
+  onnx_import::ImportOptions import;
+  /// What passes are told. Shared by copies of these options.
+  std::shared_ptr<PipelineOptions> pipeline =
+      std::make_shared<PipelineOptions>();
+  /// What the pipeline's options name.
+  std::shared_ptr<const Target> target;
+  /// The CPUs of `--arch A+B`, the one with the most features first; empty if
+  /// only one is named.
+  std::vector<std::string> archs;
+  /// embed, sidecar, none; empty: embed up to a limit.
+  std::string weights;
+  /// The file of --plan, and the cluster in it that steps are planned for.
+  std::string cluster;
+  std::optional<Cluster> plan;
+  /// The GPU of --plan-gpu, by name or file.
+  std::string gpu;
+  /// Whether it is that of a trainer with --nondeterministic.
+  bool nondeterministic = false;
+  /// onnx, mlir, exec, ptx, llvm, obj, exe.
+  std::string emit = "exe";
+  /// Find the largest batch that takes no more.
+  std::optional<int64_t> fitBytes;
+  /// What --tune is told; nothing without it.
+  std::optional<Tuning> tuning;
+  /// Whether what the compiler has to say is dropped.
+  bool isQuiet = false;
+  bool printPipeline = false;
+  /// Whether regular expressions may match nothing.
+  bool allowUnmatched = false;
+  std::string dumpPasses, remarks, report;
+  /// Where the remarks are written until they are complete.
+  std::string unfinishedRemarks;
+};
+
+/// Parses the command line. Returns nothing where --help or --version answered.
+/// Throws runtime::Error for wrong usage.
+std::optional<CompilerOptions> parseCompilerOptions(int argc,
+                                                    const char *const *argv);
+
+/// Joins words to a line as a POSIX shell reads it.
+std::string quoteForShell(llvm::ArrayRef<std::string> words);
+
+/// The command line of ingot-opt that repeats the compile up to placed steps,
+/// or for `--emit mlir` up to kernels. Throws runtime::Error for values that
+/// cannot be written so.
+std::string printPipeline(const CompilerOptions &options);
+
+/// Throws a UserError as runtime::Error.
+[[noreturn]] void throwUserError(llvm::Error error);
+
+/// The value, or its UserError thrown.
+template <typename T> T unwrap(llvm::Expected<T> value) {
+  if (!value)
+    throwUserError(value.takeError());
+  return std::move(*value);
+}
+
+} // namespace ingot
+
+#endif // INGOT_TOOLS_INGOTC_OPTIONS_COMPILEROPTIONS_H
