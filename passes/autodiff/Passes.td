@@ -122,7 +122,7 @@ def AverageGradients : Pass<"ingot-average-gradients", "::mlir::ModuleOp"> {
 }
 
 def SplitMicroSteps : Pass<"ingot-split-micro-steps", "::mlir::ModuleOp"> {
-  let summary = "creates a function for all micro-batches except the last";
+  let summary = "splits off the step of all micro-batches except the last";
   let description = [{
     Assumes `--ingot-accumulate-gradients`, and an optimizer after it. `@accumulate_step`, for all micro-batches of a
     step except the last, is `@train_step` without the update: it returns the loss so far, the sums and running

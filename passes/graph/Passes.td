@@ -231,7 +231,7 @@ def ChunkLoss : Pass<"ingot-chunk-loss", "::mlir::func::FuncOp"> {
 }
 
 def OutlineLoops : Pass<"ingot-outline-loops", "::mlir::ModuleOp"> {
-  let summary = "makes functions of the bodies of loops";
+  let summary = "outlines the bodies of loops as functions";
   let description = [{
     From here on a body is a function like the others, with kernels, an order and a memory plan of its own, which
     `ingot.repeat` executes. Slices of sequences and outputs are read and written where they are in memory: where

@@ -11,7 +11,7 @@
 include "mlir/Pass/PassBase.td"
 
 def ScaleLoss : Pass<"ingot-scale-loss", "::mlir::ModuleOp"> {
-  let summary = "multiplies the loss that is differentiated by a dynamic scale";
+  let summary = "scales the loss dynamically before it is differentiated";
   let description = [{
     fp16 has a narrow exponent range: gradients below 6e-8 vanish. Adds the state `@loss_scale` as an argument of
     `@train_step`, from which `--ingot-differentiate` starts instead of 1, so that all gradients are scaled by it. A
@@ -73,7 +73,7 @@ def AssignPrecision : Pass<"ingot-assign-precision", "::mlir::func::FuncOp"> {
 }
 
 def QuantizeFloat8 : Pass<"ingot-quantize-float8", "::mlir::ModuleOp"> {
-  let summary = "rounds what matmuls read to 8-bit floats, with scales";
+  let summary = "quantizes the operands of matmuls to 8-bit floats, with scales";
   let description = [{
     Rounds the operands that an op may read as 8-bit floats (`PrecisionRole::getFloat8Reads`) as a GPU's 8-bit matmul
     sees them: times a scale, rounded to the 8-bit type and saturated, and divided by the scale again. The matmul

@@ -169,7 +169,7 @@ def GroupKernels : Pass<"ingot-group-kernels", "::mlir::func::FuncOp"> {
 }
 
 def AssignStreams : Pass<"ingot-assign-streams", "::mlir::func::FuncOp"> {
-  let summary = "puts what nothing waits for soon on a second stream";
+  let summary = "moves operations off the critical path to a second stream";
   let description = [{
     Assumes functions that consist of fusions, library calls and views, in execution order (`--ingot-order-steps`), and
     does something on targets with several streams alone. An operation can wait if the function would not take longer

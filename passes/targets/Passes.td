@@ -11,7 +11,7 @@
 include "mlir/Pass/PassBase.td"
 
 def AttachTarget : Pass<"ingot-attach-target", "::mlir::ModuleOp"> {
-  let summary = "sets the attributes of a module that say what it is compiled for";
+  let summary = "sets the target and the machine of a module";
   let description = [{
     This is the first pass of the pipelines; later passes query the target of the module (`Target::of`). `ingot.machine`
     holds the built-in figures of the target, with those that the JSON file `machine` gives instead (docs/machine.md);

@@ -27,7 +27,7 @@ def CheckSamples : Pass<"ingot-check-samples", "::mlir::ModuleOp"> {
 }
 
 def CheckTokens : Pass<"ingot-check-tokens", "::mlir::ModuleOp"> {
-  let summary = "finds which token a language model compares with which";
+  let summary = "finds out whether a language model shifts its labels itself";
   let description = [{
     Integer inputs `[samples, tokens]` hold sequences. One of which `@forward` reads nothing but the tokens from the
     second on is shifted by the model itself, as labels are by the models of Hugging Face: a note says so, and the
@@ -92,7 +92,7 @@ def VerifyPlaced : Pass<"ingot-verify-placed", "::mlir::ModuleOp"> {
 }
 
 def VerifyLowered : Pass<"ingot-verify-lowered", "::mlir::ModuleOp"> {
-  let summary = "checks that a module is of the LLVM dialect alone";
+  let summary = "checks that a module has only the LLVM dialect";
   let description = [{
     After `--ingot-lower-steps`, and after a device's kernels were taken out: what is left is translated to LLVM IR.
 

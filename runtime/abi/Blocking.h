@@ -78,7 +78,7 @@ inline constexpr GemmBlocking kVectorBlocking = {
     .packStep = 16,
 };
 
-/// The same for operands in bf16 on CPUs that multiply pairs of them.
+/// Blocking of operands in bf16 on CPUs that multiply pairs of them.
 inline constexpr GemmBlocking kDotBlocking = {
     .tileRows = 12,
     .tileColumns = 32,
@@ -198,9 +198,9 @@ struct AttentionBlocking {
   /// Rows of a block of queries, and of a block of keys: scores of one block
   /// against the other stay in the L1 cache.
   static constexpr int64_t kQueries = 96, kKeys = 64;
-  /// The same of the forward pass on vector units: it packs a block of keys for
-  /// as many queries as there are up to this number, and scores of one strip of
-  /// queries against the keys stay in the L1 cache.
+  /// Blocking of the forward pass on vector units: it packs a block of keys for
+  /// up to this number of queries, and scores of one strip of queries against
+  /// the keys stay in the L1 cache.
   static constexpr int64_t kForwardQueries = 192, kForwardKeys = 256;
   /// Packed rows are padded with zeros to a multiple of this many elements: a
   /// tile of either GEMM.
@@ -324,7 +324,7 @@ struct WinogradBlocking {
   /// do not fall into the same cache sets.
   int64_t inPoint = 0, outPoint = 0;
   int64_t others = 0, othersOffset = 0;
-  /// Of the scratch memory.
+  /// The size of the scratch memory in bytes.
   int64_t size = 0;
 };
 
@@ -336,7 +336,7 @@ inline constexpr int64_t kIm2colBytes = 10 << 20;
 /// one piece of work; and packed filters that stay in the L2 cache.
 inline constexpr int64_t kDirectDepth = 384, kDirectColumns = 192,
                          kDirectFilters = 96 << 10;
-/// Of the filter's gradient: pixels that are multiplied at once, so that what
+/// For the filter's gradient: pixels that are multiplied at once, so that what
 /// they read stays in the L1 cache, and the most rows that they are from.
 inline constexpr int64_t kDirectGradPixels = 112, kDirectGradRows = 32;
 /// The distance in bytes from a pixel to the next at which too many pixels fall

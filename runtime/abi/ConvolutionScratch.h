@@ -231,7 +231,7 @@ struct DepthwiseBlocking {
   /// Taps of a filter, channels of a group, and all channels in whole vectors.
   int64_t taps = 1, inputs = 1, width = 0;
   int64_t filters = 0, rows = 0, others = 0, tags = 0;
-  /// Of the filter's gradient, as of a direct convolution.
+  /// For the filter's gradient, as in a direct convolution.
   int64_t parts = 1, chunk = 1, slots[2] = {1, 1};
 };
 
@@ -378,13 +378,13 @@ struct DirectBlocking {
   int64_t filters = 0, rows = 0, results = 0;
   /// Numbers that say which rows a thread has.
   int64_t tags = 0;
-  /// Of the filter's gradient: the parts of the batch whose sums are separate,
+  /// For the filter's gradient: the parts of the batch whose sums are separate,
   /// the most rows of outputs that are multiplied at once, and the rows of
   /// inputs, of two axes, that are kept for them.
   int64_t parts = 1, chunk = 1, slots[2] = {1, 1};
 };
 
-/// What a thread of the vendor's library needs whatever the convolution.
+/// Bytes that a thread of the vendor's library needs for any convolution.
 inline constexpr int64_t kLibraryBytes = 1 << 15;
 
 /// Whether the vendor's library computes a convolution, unless isOnTiles: in 16

@@ -24,7 +24,7 @@ enum class CpuLevel { Baseline, V2, V3, V4, Amx };
 /// The names of the levels, in order.
 inline constexpr std::string_view kCpuLevelNames[] = {
     "x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4", "amx"};
-/// The same as a list for messages.
+/// The levels as a list for messages.
 inline constexpr std::string_view kCpuLevelList =
     "x86-64, x86-64-v2, x86-64-v3, x86-64-v4 or amx";
 /// The environment variable that hides features above a level.

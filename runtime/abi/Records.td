@@ -34,7 +34,7 @@ class Type<string typeName> {
   string description = "";
 }
 
-/// What the bytes of a field are: `Integer`, `Float` or `Address`.
+/// A scalar type, whose bytes are an `Integer`, a `Float` or an `Address`.
 class Scalar<string typeName, int typeBytes, string typeEncoding>
     : Type<typeName> {
   int bytes = typeBytes;

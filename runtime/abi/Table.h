@@ -30,7 +30,7 @@ struct Enum {
 
 struct Struct;
 
-/// What the bytes of a field are.
+/// The encoding of the bytes of a field.
 enum class Encoding { Integer, Float, Address, Struct };
 
 /// Who sets a field (Records.td).
@@ -40,12 +40,12 @@ struct Field {
   std::string_view name;
   Encoding encoding;
   Source source;
-  /// Of one element.
+  /// The bytes of one element.
   uint32_t bytes;
   uint32_t offset;
   /// The number of elements; 0 if the field is no array.
   uint32_t count;
-  /// What an integer is one of; null for numbers.
+  /// The enumeration of an integer; null for numbers.
   const Enum *values;
   /// The type of a struct in a struct.
   const Struct *type;
@@ -99,7 +99,7 @@ enum class Exchange { None, AllReduce, ReduceScatter, AllGather };
 
 struct Entry {
   std::string_view symbol;
-  /// What kind of work it is, as the manifest says it.
+  /// The kind of work, as the manifest has it.
   std::string_view kind;
   const Struct *descriptor;
   std::span<const Buffer> buffers;

@@ -122,10 +122,10 @@ using StateReader =
 CheckpointInfo loadCheckpoint(const std::string &directory,
                               const StateReader &load);
 
-/// Like loadCheckpoint, but where the checkpoint that a folder's `latest` names
-/// is damaged, reads the newest before it that is whole. `warn` is called with
-/// what is wrong with each that is passed over. Throws badInput if none is
-/// whole. With `before`, only checkpoints of earlier steps count.
+/// Loads as loadCheckpoint does, but where the checkpoint that a folder's
+/// `latest` names is damaged, reads the newest before it that is whole. `warn`
+/// is called with what is wrong with each that is passed over. Throws badInput
+/// if none is whole. With `before`, only checkpoints of earlier steps count.
 CheckpointInfo
 loadNewestCheckpoint(const std::string &directory, const StateReader &load,
                      const std::function<void(const Error &)> &warn,

@@ -105,8 +105,8 @@ struct InputSpec : TensorSpec {
   struct IndexedRows {
     int64_t elements = 0, rows = 0;
   };
-  /// What the elements of a sample index, all of them or, of data that is no
-  /// index, none.
+  /// The rows that the elements of a sample index, all of them or, of data that
+  /// is no index, none.
   std::vector<IndexedRows> indexed;
   /// Whether the elements are probabilities: labels of bce-with-logits and
   /// kl-div.
@@ -157,19 +157,19 @@ struct StateRange {
 
 struct KernelSpec {
   std::string name, kind;
-  /// What the kernel is for in a training step: forward, backward, optimizer or
-  /// communication; empty if unknown.
+  /// The part of a training step that the kernel belongs to: forward, backward,
+  /// optimizer or communication; empty if unknown.
   std::string part;
   std::vector<std::string> onnxNodes;
   std::vector<KernelOutput> outputs;
   /// The gradients that are complete when the kernel has ended.
   std::vector<GradientSpec> gradients;
-  /// What the kernel writes in the block of states; absent if that is not
-  /// known.
+  /// The ranges that the kernel writes in the block of states; absent if that
+  /// is not known.
   std::optional<std::vector<StateRange>> stateWrites = std::nullopt;
   /// The calls of one step: of a loop, its iterations.
   int64_t times = 1;
-  /// Of one call.
+  /// Bytes and operations of one call.
   int64_t bytes = 0, flops = 0;
   /// The least time of a call on the machine it was compiled for; 0 if unknown.
   double boundMicroseconds = 0;

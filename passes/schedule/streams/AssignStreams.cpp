@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
-// AssignStreams: puts what nothing waits for soon on a second stream.
+// AssignStreams: moves operations off the critical path to a second stream.
 //
 // Assumes that operations are in execution order.
 //===----------------------------------------------------------------------===//

@@ -97,7 +97,7 @@ def PrefetchStreams : Pass<"ingot-prefetch-streams", "::mlir::func::FuncOp"> {
 }
 
 def StreamStores : Pass<"ingot-stream-stores", "::mlir::func::FuncOp"> {
-  let summary = "writes large results past the caches";
+  let summary = "stores large results past the caches, with non-temporal stores";
   let description = [{
     A processor reads a line from memory before it writes to a part of it, which is a third of the bytes of a kernel
     with one operand. Innermost loops that fill a buffer in order, which the kernel does not read and which is larger

@@ -65,7 +65,7 @@ def EmitCudaKernels : Pass<"ingot-emit-cuda-kernels", "::mlir::ModuleOp"> {
 }
 
 def SplitMaskedLoops : Pass<"ingot-split-masked-loops", "::mlir::gpu::GPUFuncOp"> {
-  let summary = "leaves masks of the last elements of a loop to its last iterations";
+  let summary = "masks elements beyond the end of a loop only in its last iterations";
   let description = [{
     A loop whose index, plus a constant, is compared with a constant that few iterations reach becomes two: one up to
     there, where the comparisons are true, and one for the rest. Each thread processes the same elements in the same

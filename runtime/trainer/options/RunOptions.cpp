@@ -212,8 +212,8 @@ void ingot::runtime::addRunOptions(CLI::App &app, Options &options,
 }
 
 namespace {
-/// What --group calls a hyperparameter of a group, and the value that it has
-/// if it is not set.
+/// A setting of --group, the hyperparameter that it sets, and its value where
+/// it is not given.
 struct GroupSetting {
   const char *key, *hyperparameter;
   double unset;

@@ -17,7 +17,7 @@ namespace ingot {
 /// model.
 int compile(CompilerOptions options);
 
-/// What is planned of a step.
+/// The planned memory and time of a step.
 struct Forecast {
   /// All planned memory at its highest.
   int64_t peakBytes = 0;

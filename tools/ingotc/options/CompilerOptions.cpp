@@ -27,9 +27,9 @@ void ingot::throwUserError(llvm::Error error) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// What ingotc says of a pipeline's option in other words: its flag if it is
-/// not `--NAME`, and what ingotc takes besides. Without a flag, ingotc sets the
-/// option itself.
+/// How ingotc names an option of the pipeline: its flag if it is not `--NAME`,
+/// and further spellings that it takes. Without a flag, ingotc sets the option
+/// itself.
 struct Spelling {
   llvm::StringLiteral option, flag, more;
 };
@@ -79,7 +79,7 @@ static void addPipelineOption(CLI::App &app, PipelineOption *option) {
   added->group(option->getSection().str());
 }
 
-/// What ingotc reads of the environment.
+/// Variables of the environment that ingotc reads.
 static const std::vector<runtime::EnvironmentVariable> kVariables = {
     {"INGOT_MACHINE", "measured or built-in, where --machine is not given"},
     {"INGOT_MAX_ISA",
@@ -162,7 +162,7 @@ static void readTuning(llvm::StringRef what, Tuning &tuning) {
   }
 }
 
-/// Of the model: what is bound, and what is trained.
+/// Adds options of the model: what is bound, and what is trained.
 static void addModelOptions(CLI::App &app, CompilerOptions &options,
                             std::vector<std::string> &dims,
                             std::vector<std::string> &values) {
@@ -219,7 +219,7 @@ static void addModelOptions(CLI::App &app, CompilerOptions &options,
       ->group(group);
 }
 
-/// What is written.
+/// Adds options of what is written.
 static void addOutputs(CLI::App &app, CompilerOptions &options) {
   std::string group = "Output";
   app.add_option("-o,--output", options.output, "the trainer to write")
@@ -266,7 +266,7 @@ static void addOutputs(CLI::App &app, CompilerOptions &options) {
 /// passes.
 static constexpr const char *kGpuGroup = "GPUs only";
 
-/// What is predicted; returns --fit.
+/// Adds options of what is predicted; returns --fit.
 static CLI::Option *addPlanning(CLI::App &app, CompilerOptions &options,
                                 std::string &fit) {
   std::string group = "Planning";
@@ -299,8 +299,8 @@ static CLI::Option *addPlanning(CLI::App &app, CompilerOptions &options,
       ->group(group);
 }
 
-/// What --tune needs; returns --tune. None of it is in files of options, which
-/// are those of the trainers that it compiles, too.
+/// Adds options of --tune; returns --tune. None of it is in files of options,
+/// which are those of the trainers that it compiles, too.
 static CLI::Option *addTuning(CLI::App &app, Tuning &tuning,
                               std::string &what) {
   std::string group = "Tuning";
@@ -445,7 +445,7 @@ ingot::parseCompilerOptions(int argc, const char *const *argv) {
 // --print-pipeline
 //===----------------------------------------------------------------------===//
 
-/// As a POSIX shell reads it.
+/// Quotes a word for a POSIX shell.
 static std::string quoteWord(llvm::StringRef word) {
   static constexpr llvm::StringLiteral plain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=:,%+";

@@ -19,9 +19,10 @@
 
 namespace ingot {
 
-/// What --tune is told.
+/// Settings of --tune.
 struct Tuning {
-  /// What may change besides memory: precision, and the chunks of the loss.
+  /// Whether precision, and the chunks of the loss, may change in addition to
+  /// memory.
   bool precision = false, chunks = false;
   /// How long it takes at most.
   double seconds = 600;
@@ -37,10 +38,10 @@ struct CompilerOptions {
   /// How ingotc was called, and the file names.
   std::string program, model, output;
   onnx_import::ImportOptions import;
-  /// What passes are told. Shared by copies of these options.
+  /// The options that passes read. Shared by copies of these options.
   std::shared_ptr<PipelineOptions> pipeline =
       std::make_shared<PipelineOptions>();
-  /// What the pipeline's options name.
+  /// The target that the pipeline's options name.
   std::shared_ptr<const Target> target;
   /// The CPUs of `--arch A+B`, the one with the most features first; empty if
   /// only one is named.
@@ -58,7 +59,7 @@ struct CompilerOptions {
   std::string emit = "exe";
   /// Find the largest batch that takes no more.
   std::optional<int64_t> fitBytes;
-  /// What --tune is told; nothing without it.
+  /// The settings of --tune; nothing without it.
   std::optional<Tuning> tuning;
   /// Whether what the compiler has to say is dropped.
   bool isQuiet = false;

@@ -39,10 +39,10 @@ private:
     /// The value whose elements it takes.
     Value elements;
     Value output;
-    /// Of transposed ones, the tile; of reductions, a number for each warp, and
-    /// for each column.
+    /// The shared memory: for transposed operands, the tile; for reductions, a
+    /// number for each warp, and for each column.
     Value shared;
-    /// Of reductions, what this thread has accumulated, by lane.
+    /// For reductions, what this thread has accumulated, by lane.
     SmallVector<Value> sums;
   };
 
@@ -60,7 +60,7 @@ private:
   ElementEmitter emitter;
   TileSpace space;
   SmallVector<Result> results;
-  /// Those whose elements are read at the current row and column.
+  /// Reshapes whose elements are read at the current row and column.
   SmallVector<ReshapeOp> reshapes;
   /// Columns that a thread computes at a time, threads of a row of the tile,
   /// and rows that the block computes at a time.

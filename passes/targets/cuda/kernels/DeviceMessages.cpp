@@ -16,7 +16,7 @@ using namespace ingot;
 using namespace ingot::codegen;
 using I = arith::CmpIPredicate;
 
-/// Of words: a scale, then four integers in each.
+/// The words of a block: a scale, then four integers in each.
 static constexpr int64_t kWordBytes = 4;
 static constexpr int64_t kBlockWords = INGOT_INT8_BLOCK / kWordBytes;
 static constexpr int64_t kStride = sizeof(abi::Int8Block) / kWordBytes;

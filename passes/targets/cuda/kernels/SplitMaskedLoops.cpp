@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
-// SplitMaskedLoops: leaves masks of the last elements to the last iterations.
+// SplitMaskedLoops: masks elements beyond the end only in the last iterations.
 //
 // A masked loop compares its index, plus a constant, with a bound that only few
 // iterations reach. Each thread runs those before as a loop without masks. It

@@ -58,7 +58,7 @@ public:
   int64_t getScratchBytes(mlir::Operation *op) const override;
   int64_t getBytesOfRank(mlir::Operation *op) const override;
   int64_t getAlignment() const override;
-  /// What only GPUs have instructions for.
+  /// Instructions that only GPUs have.
   struct Instructions {
     /// Rounding to bf16, and the approximation of 2^x.
     bool math = false;
