@@ -214,8 +214,8 @@ void ingot::buildPlacementPipeline(OpPassManager &manager,
     manager.addNestedPass<func::FuncOp>(createOrderSteps());
     // Whether a kernel can wait for another depends on the order.
     manager.addNestedPass<func::FuncOp>(createGroupKernels());
-    // Last: what runs beside what depends on the order. Memory that is asked
-    // for is not spent on it.
+    // Last: what runs concurrently with what depends on the order. Memory that
+    // is asked for is not spent on it.
     AssignStreamsOptions streams;
     if (!options.memoryBudget.empty())
       streams.maxGrowth = streams.freeBytes = 0;

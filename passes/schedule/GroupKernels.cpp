@@ -98,11 +98,12 @@ std::string GroupPlan::refuseLoop(FusionOp fusion) const {
   if (shards.lookup(fusion.getResult(0)))
     return "it runs only on the rank's shard";
   // A launch is then less than 2 % of the kernel's time. With several streams,
-  // a kernel of a few launches is better run beside what comes next than late.
+  // a kernel of a few launches is better run concurrently with what comes next
+  // than late.
   const double maxLaunches = hasStreams ? 3 : 50;
   Cost cost = estimateCost(fusion, machine);
   if (cost.seconds > maxLaunches * machine.launchSeconds)
-    return hasStreams ? "it can run beside others"
+    return hasStreams ? "it can run concurrently with others"
                       : "its launch is a small fraction of its time";
   return "";
 }

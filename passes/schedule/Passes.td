@@ -172,11 +172,12 @@ def AssignStreams : Pass<"ingot-assign-streams", "::mlir::func::FuncOp"> {
   let summary = "moves operations off the critical path to a second stream";
   let description = [{
     Assumes functions that consist of fusions, library calls and views, in execution order (`--ingot-order-steps`), and
-    does something on targets with several streams alone. An operation can wait if the function would not take longer
+    does something only on targets with several streams. An operation can wait if the function would not take longer
     were it to start later by at least its own time: gradients of weights and updates of parameters in a backward pass,
     the shorter branch of a residual block. A run of such operations becomes a region, whose number `ingot.side` says.
-    Updates are moved to right behind what they need first. Bodies of loops, which are private functions, stay as they
-    are. A region starts when all operations before it are done, runs beside those after it, and is waited for
+    Updates are moved to right after what they need first. Bodies of loops, which are private functions, stay as they
+    are. A region starts when all operations before it are done, runs concurrently with those after it, and is waited
+    for
 
     - before the first operation that reads what it writes, or writes what it reads,
     - before the second region after it starts, and
@@ -208,7 +209,7 @@ def AssignStreams : Pass<"ingot-assign-streams", "::mlir::func::FuncOp"> {
     Option<"freeBytes", "free-bytes", "unsigned", "1 << 25", "bytes by which it may grow in any case">,
   ];
   let statistics = [
-    Statistic<"numRegions", "regions", "regions beside other operations">,
+    Statistic<"numRegions", "regions", "regions concurrent with other operations">,
     Statistic<"numBeside", "beside", "operations in regions">,
   ];
   let dependentDialects = ["::ingot::IngotDialect"];

@@ -79,9 +79,9 @@ def VerifyPlaced : Pass<"ingot-verify-placed", "::mlir::ModuleOp"> {
     After `--ingot-place-steps`. The parts of a step's `memory` add up to the peak. Its `intervals` are aligned, and no
     two that are in use at the same call overlap. Each buffer in the arena that a call takes, and its scratch, lie in an
     interval which is in use at that call; inputs in one before the first call, outputs in one after the last. States
-    are aligned, lie in the state block, and do not overlap. Regions beside other calls start, end and are waited for in
-    order, and no call beside a region touches what a call in it writes, or writes what one in it reads. That offsets
-    are within the arena is verified by `exec.step` itself.
+    are aligned, lie in the state block, and do not overlap. Regions concurrent with other calls start, end and are
+    waited for in order, and no call concurrent with a region touches what a call in it writes, or writes what one in it
+    reads. That offsets are within the arena is verified by `exec.step` itself.
 
     Before and after:
     ```mlir

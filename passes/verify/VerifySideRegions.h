@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// What holds for the regions of a placed step that run beside other calls.
+// What holds for the regions of a placed step that run concurrently with other
+// calls.
 //
 //===----------------------------------------------------------------------===//
 

@@ -537,14 +537,15 @@ def Shards : Function<"char *const *", "ingot_shards", ["ingot_context *context"
 
 def Sides : Section<"Streams"> {
   let description = [{
-    Calls between ingot_side_start and ingot_side_end run beside those after ingot_side_end, until ingot_side_wait with
-    the same number. They come after all calls before them. A runtime may as well run them in their place.
+    Calls between ingot_side_start and ingot_side_end run concurrently with those after ingot_side_end, until
+    ingot_side_wait with the same number. They come after all calls before them. A runtime may as well run them in their
+    place.
   }];
 }
 
 def SideDesc : Struct<"ingot_side_desc", [
     Field<I32, "number", "Of the region, in its function.">, ReservedField<>, IndexField<>]> {
-  let description = "A region of calls that run beside others.";
+  let description = "A region of calls that run concurrently with others.";
 }
 class SideEntry<string symbol, string thePhase> : Entry<symbol, SideDesc, "stream"> {
   let phase = thePhase;

@@ -51,8 +51,8 @@ def Text : Scalar<"const char *", 8, "Address">;
 /// A type that only the runtime knows.
 class Opaque<string typeName> : Type<typeName>;
 
-/// A pointer to a function that compiled code defines. Behind the table of
-/// buffers a kernel takes so many `indices`.
+/// A pointer to a function that compiled code defines. After the table of
+/// buffers a kernel takes `indices` indices.
 class Callback<string typeName, list<string> callbackParameters>
     : Scalar<typeName, 8, "Address"> {
   list<string> parameters = callbackParameters;
@@ -167,7 +167,7 @@ class Entry<string entrySymbol, Struct entryDescriptor, string entryKind,
   list<string> targets = ["cpu", "cuda"];
   /// The exchange between ranks that the entry starts or waits for, by the
   /// field `number` of the descriptor: `Start` or `Wait`; or the part of a
-  /// region beside others: `SideStart`, `SideEnd` or `SideWait`.
+  /// region concurrent with others: `SideStart`, `SideEnd` or `SideWait`.
   string phase = "None";
   string exchange = "None";
 }

@@ -93,7 +93,8 @@ struct Buffer {
   std::span<const Factor> shape;
 };
 
-/// A part of an exchange between ranks, or of a region beside other calls.
+/// A part of an exchange between ranks, or of a region concurrent with other
+/// calls.
 enum class Phase { None, Start, Wait, SideStart, SideEnd, SideWait };
 enum class Exchange { None, AllReduce, ReduceScatter, AllGather };
 

@@ -33,7 +33,7 @@ struct ingot_event {
   int64_t kernel;
   std::chrono::steady_clock::time_point begin, end;
   /// Where a device has several: 0 for the one of the step, 1 for what runs
-  /// beside it, 2 for exchanges.
+  /// concurrently with it, 2 for exchanges.
   int32_t queue = 0;
   /// The device's name of the function that took most of the time, as an index
   /// into the context's eventNames; -1 if it does not say.

@@ -8,8 +8,8 @@
 // The first run of a function launches kernel by kernel, which loads code and
 // lets libraries choose algorithms. The second is captured in a CUDA graph, and
 // from then on a run is a single launch, in which the regions that the compiler
-// chose run beside other calls. INGOT_CUDA_GRAPH=0 and watches always launch
-// kernel by kernel, and so do profiles where CUPTI is not.
+// chose run concurrently with other calls. INGOT_CUDA_GRAPH=0 and watches
+// always launch kernel by kernel, and so do profiles where CUPTI is not.
 //
 // All-gathers that a function defers are the beginning of the next function: a
 // graph completes what it starts.
@@ -69,10 +69,10 @@ public:
   CUstream getStream() const {
     return sides && isRecording ? sides->getCurrent() : stream;
   }
-  /// Returns the stream of regions beside other calls; null unless the function
-  /// is being recorded, since otherwise everything runs in order.
+  /// Returns the stream of regions concurrent with other calls; null unless the
+  /// function is being recorded, since otherwise everything runs in order.
   SideStream *getSides();
-  /// Begins or ends a region beside other calls, recorded or not.
+  /// Begins or ends a region concurrent with other calls, recorded or not.
   void setBeside(bool is) { isBeside = is; }
   /// Whether runs exchange data with NCCL.
   bool exchanges() const { return exchanged != nullptr; }

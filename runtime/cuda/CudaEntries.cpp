@@ -302,7 +302,7 @@ void ingot_all_gather_wait(ingot_context *context,
   waitForBucket(context, "all-gather", *desc);
 }
 
-/// Runs `body(sides)` where regions run beside other calls.
+/// Runs `body(sides)` where regions run concurrently with other calls.
 template <typename Body>
 static void changeStream(ingot_context *context, Body body) {
   guardLibraryCall(context, "streams", [&] {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// The stream of regions that run beside the other calls of a function
-// (ingot_side_start), in recordings: events are the edges of the graph.
+// The stream of regions that run concurrently with the other calls of a
+// function (ingot_side_start), in recordings: events are the edges of the
+// graph.
 //
 //===----------------------------------------------------------------------===//
 

@@ -51,7 +51,7 @@ public:
   int64_t getBatchesPerEpoch() const { return batchesPerEpoch; }
   int64_t getDroppedPerEpoch() const;
   int64_t getEpoch(int64_t step) const { return findPlace(step).first; }
-  /// The steps after which so many epochs have ended.
+  /// Returns the steps of the first `epochs` epochs.
   int64_t getSteps(int64_t epochs) const;
 
   struct Batch {

@@ -211,7 +211,7 @@ def main():
     parser.add_argument("--seed", type=int, default=int(os.environ.get("INGOT_FUZZ_SEED", "1")))
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--findings", metavar="DIR", help="reduce problems and write them to this folder")
-    parser.add_argument("--same", type=int, default=2, help="of problems that look alike, show so many")
+    parser.add_argument("--same", type=int, default=2, help="the most problems to show of those that look alike")
     parser.add_argument("--effort", type=float, default=30, help="seconds that reducing one problem may take")
     parser.add_argument("--replay", metavar="CASE", action="append", help="run and reduce this case only")
     parser.add_argument("--list", action="store_true")

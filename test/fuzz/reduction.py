@@ -36,7 +36,7 @@ def kind(problem):
 
 def reduce(subject, problem, box, seconds):
     """Takes the first smaller subject with the same kind of problem, again and again,
-    for so many seconds."""
+    for `seconds` seconds."""
     again, end = True, time.monotonic() + seconds
     while again and time.monotonic() < end:
         again = False

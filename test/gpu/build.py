@@ -16,7 +16,7 @@ import numpy
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 OWN_MATMULS = ["--arch", "sm_90a", "--matmul-kernels", "own"]
-# A GPU on which regions beside other calls are worth it in the smallest of models.
+# A GPU on which regions concurrent with other calls are worth it in the smallest of models.
 REGIONS = {"multiprocessors": 2, "launch_seconds": 1e-9}
 # Trainers whose losses are compared with those of the processor's: model, precision, flags of ingotc, and of both
 # trainers. Adam's first steps are as large for gradients that are rounding errors as for others, of which ResNets

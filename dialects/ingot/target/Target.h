@@ -193,8 +193,8 @@ public:
   /// fusion or call. The op that starts a collective keeps it until the wait.
   /// Nothing is added to the arena after it is planned.
   virtual int64_t getScratchBytes(mlir::Operation *op) const;
-  /// Memory in bytes beside the arena that a collective needs for each rank,
-  /// whose number is known when a trainer starts.
+  /// Memory in bytes outside of the arena that a collective needs for each
+  /// rank, whose number is known when a trainer starts.
   virtual int64_t getBytesOfRank(mlir::Operation *op) const { return 0; }
   /// Returns the alignment in bytes of every tensor and of all scratch, a
   /// multiple of INGOT_ALIGNMENT.

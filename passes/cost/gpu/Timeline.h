@@ -19,7 +19,7 @@ struct Node {
   /// attention, copy, ...
   llvm::StringRef kind;
   double start = 0, end = 0;
-  /// Whether it is in a region beside other nodes.
+  /// Whether it is in a region concurrent with other nodes.
   bool isBeside = false;
   NodeTime time;
   Traffic traffic;

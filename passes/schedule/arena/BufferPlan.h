@@ -72,7 +72,8 @@ public:
   llvm::SmallVector<llvm::StringRef> listIntervalKinds() const {
     return listKinds(graph, lifetimes);
   }
-  /// Returns the regions beside others; instants are those of intervals.
+  /// Returns the regions concurrent with others; instants are those of
+  /// intervals.
   llvm::SmallVector<SideRegion> getSideRegions() const {
     return llvm::to_vector(
         NodeTimes(graph.getNodes(), graph.getProgramOrder()).getRegions());

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// Regions of a step that run beside the others: runs of nodes in the order that
-// have the same number (kSideAttr). A region starts when all nodes before it in
-// the order are done, runs on a second stream after the region before it, and
-// is waited for before the first node that needs it. Regions next to each other
-// start at the same instant and are waited for one by one.
+// Regions of a step that run concurrently with the others: runs of nodes in the
+// order that have the same number (kSideAttr). A region starts when all nodes
+// before it in the order are done, runs on a second stream after the region
+// before it, and is waited for before the first node that needs it. Regions
+// next to each other start at the same instant and are waited for one by one.
 //
 //===----------------------------------------------------------------------===//
 

@@ -41,8 +41,8 @@ public:
   };
 
   /// The lifetimes of memory under an order; instants are positions in the
-  /// order. What a node in a region beside the others uses is live from the
-  /// start of the region until the wait for it.
+  /// order. What a node in a region concurrent with the others uses is live
+  /// from the start of the region until the wait for it.
   struct Lifetimes {
     llvm::SmallVector<Interval> intervals;
     /// The interval of each buffer; a result written in place has that of its

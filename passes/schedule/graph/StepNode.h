@@ -16,8 +16,8 @@
 
 namespace ingot {
 
-/// The attribute of operations that run beside the others: the number of their
-/// region (passes/schedule/streams).
+/// The attribute of operations that run concurrently with the others: the
+/// number of their region (passes/schedule/streams).
 inline constexpr llvm::StringLiteral kSideAttr = "ingot.side";
 
 /// A tensor in the arena.
@@ -53,7 +53,7 @@ struct StepNode {
   int64_t scratchBytes = 0;
   /// Whether it updates a state in place.
   bool writesState = false;
-  /// The number of its region beside the others (kSideAttr), or -1.
+  /// The number of its region concurrent with the others (kSideAttr), or -1.
   int64_t side = -1;
   /// The node that it recomputes, or -1; of a fusion, perhaps only some
   /// results.

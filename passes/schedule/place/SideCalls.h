@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// The calls between which a step's regions run beside others.
+// The calls between which a step's regions run concurrently with others.
 //
 //===----------------------------------------------------------------------===//
 

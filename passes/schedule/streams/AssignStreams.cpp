@@ -115,7 +115,7 @@ private:
 
   /// Moves what updates states, and scalars, to right behind what they need:
   /// the order for memory leaves them at the end where gradients are not at the
-  /// peak, and nothing is left there that they could run beside.
+  /// peak, and nothing is left there that they could run concurrently with.
   void moveUpdates(const StepGraph &graph, const Target &target) {
     constexpr int64_t negligible = 1024;
     measure(graph, target.getMachine());
@@ -139,7 +139,8 @@ private:
         llvm::map_to_vector(keyed, [](const auto &key) { return key.second; }));
   }
 
-  /// Returns the runs of nodes that can run beside nodes that come later.
+  /// Returns the runs of nodes that can run concurrently with nodes that come
+  /// later.
   SmallVector<Run> findRuns(const StepGraph &graph, const Target &target) {
     ArrayRef<StepGraph::Node> nodes = graph.getNodes();
     const Machine &machine = target.getMachine();
@@ -257,7 +258,7 @@ private:
     }
   }
 
-  /// Drops runs until the arena takes at most so many bytes.
+  /// Drops runs until the arena takes at most `most` bytes.
   void fit(SmallVectorImpl<Run> &runs, const StepGraph &graph,
            const Target &target, int64_t most) {
     for (bool isPacked = false; !isPacked;) {

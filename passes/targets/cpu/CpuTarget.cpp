@@ -108,8 +108,8 @@ static void chooseStrassen(const ingot_matmul_desc &desc,
       desc.batch != 1 || isDot)
     return;
   // Seven products for eight, of whole tiles. Operands are read, and combined
-  // with each other, while they are packed: so many bytes of each element pass
-  // through the caches more. Sums of short products are soon added to c.
+  // with each other, while they are packed: packedBytes more of each element
+  // pass through the caches. Sums of short products are soon added to c.
   constexpr double packedBytes = 12, leastDepth = 256;
   abi::GemmBlocking blocking = abi::getStrassenBlocking(abi::kVectorBlocking);
   double m = desc.m, n = desc.n, k = desc.k;

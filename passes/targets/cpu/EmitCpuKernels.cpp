@@ -33,8 +33,8 @@ namespace {
 /// The number of columns that a piece of a reduction across the innermost
 /// dimension accumulates, where rows are not divided into pieces.
 constexpr int64_t kStrip = 256;
-/// From so many parts of the rows on, a piece has as many columns as
-/// accumulators stay in the first-level cache, for which these are the bytes:
+/// The number of parts of the rows from which on the columns of a piece are
+/// those whose accumulators fit into these bytes of the first-level cache:
 /// memory is read along rows, not a part of each page at a time.
 constexpr int64_t kEnoughParts = 16;
 constexpr int64_t kAccumulatorBytes = 16 << 10;

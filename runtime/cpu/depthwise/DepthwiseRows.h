@@ -15,14 +15,14 @@
 
 namespace ingot::runtime::depthwise {
 
-/// The kernels for so many channels: half vectors of AVX-512 are those of AVX2,
-/// which then need no copies of what they read.
+/// Returns the kernels for a number of channels: half vectors of AVX-512 are
+/// those of AVX2, which then need no copies of what they read.
 const Kernels &getKernels(int64_t channels);
 
 /// Whether vectors of channels are whole.
 bool areWhole(int64_t channels);
 
-/// Whether kernels combine so many neighbouring taps, in groups of `inputs`
+/// Whether kernels combine `taps` neighbouring taps, in groups of `inputs`
 /// channels.
 bool combinesTaps(int64_t taps, int64_t step, int64_t inputs);
 

@@ -267,7 +267,7 @@ DnnAttention::plan(const ingot_attention_desc &desc,
     if (result == CUDA_ERROR_OUT_OF_MEMORY)
       throw failure("GPU memory",
                     "cuDNN's attention needs " + std::to_string(bytes) +
-                        " bytes beside the planned ones",
+                        " bytes in addition to the planned ones",
                     "compile with a smaller --batch or --memory-budget, or "
                     "free memory of the GPU");
     driver.check(result, "allocating memory of the GPU for attention");
@@ -338,7 +338,7 @@ DnnAttention::getPlan(ingot_context &context, const ingot_attention_desc &desc,
     if (made->workspaceBytes != 0)
       context.notes.push_back(
           "cuDNN's attention takes " + std::to_string(made->workspaceBytes) +
-          " bytes of the GPU's memory beside the planned ones");
+          " bytes of the GPU's memory in addition to the planned ones");
     return made;
   });
 }

@@ -36,7 +36,7 @@ public:
   ~Pipe();
 
   /// Reads up to `size` bytes. Returns 0 at the end, and nothing if none come
-  /// within so many milliseconds. Throws badInput, also if a FIFO has no
+  /// within `milliseconds`. Throws badInput, also if a FIFO has no
   /// writer.
   std::optional<size_t> read(char *to, size_t size, int milliseconds);
 

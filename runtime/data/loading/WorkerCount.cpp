@@ -6,7 +6,8 @@
 
 using namespace ingot::runtime;
 
-/// A window has so many batches and takes so long, unless it has very many.
+/// The batches of a window, at least and at most, and the least time that it
+/// takes unless it has the most.
 static constexpr size_t kFewest = 8, kMost = 512;
 static constexpr double kLeastMs = 20;
 /// The part of the time that has to be waited for another worker to be worth a

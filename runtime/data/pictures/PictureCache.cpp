@@ -27,7 +27,7 @@ struct Header {
 
 } // namespace
 
-/// The pixels of other runs are counted after so many bytes of one's own.
+/// The bytes of own pixels after which those of other runs are counted again.
 static constexpr int64_t kRecountBytes = int64_t(256) << 20;
 
 static uint64_t mix(uint64_t a, uint64_t b) {
@@ -104,7 +104,7 @@ int64_t PictureCache::measure() const {
   return bytes;
 }
 
-/// Reads so many bytes. Returns whether they were there.
+/// Reads `size` bytes. Returns whether they were there.
 static bool readAll(int descriptor, void *to, size_t size) {
   auto *at = static_cast<char *>(to);
   while (size != 0) {

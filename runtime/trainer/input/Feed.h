@@ -95,7 +95,7 @@ planTraining(const TrainingPlan &plan, Sampler sampler, const Datasets &data,
              const std::vector<const std::vector<InputSpec> *> &inputs);
 
 /// Batches of a pass over samples in order: all of them, or, if `count` is made
-/// smaller, so many that are spread evenly over the samples.
+/// smaller, that number of batches, spread evenly over the samples.
 struct PassBatches {
   PassBatches() = default;
   PassBatches(int64_t samples, int64_t batch)

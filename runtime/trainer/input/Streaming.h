@@ -19,7 +19,7 @@ namespace ingot::runtime {
 
 /// Opens the samples of --data if they come through a pipe and are taken as
 /// they come; returns null for others, and says so if they are read to their
-/// end first. The run uses so many `variants`. Throws usageError.
+/// end first. The run uses `variants` variants. Throws usageError.
 std::shared_ptr<SampleStream>
 openStream(const RunContext &context, const DataFiles &files, size_t variants);
 

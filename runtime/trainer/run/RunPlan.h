@@ -44,8 +44,8 @@ public:
   /// Whether the step is the last one of an epoch or of the run.
   bool endsEpoch(int64_t number) const;
 
-  /// Returns the factor of the learning rate in the step that follows so many
-  /// updates of the model.
+  /// Returns the factor of the learning rate in the step that follows
+  /// `updates` updates of the model.
   double getRateFactor(int64_t updates) const;
   /// Whether the rate is the same whether or not the last `steps` steps before
   /// that many updates made one.

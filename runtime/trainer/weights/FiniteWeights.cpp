@@ -139,7 +139,7 @@ public:
         !isOwn(piece, initial, dtype, count, spec.role == StateRole::Frozen))
       bad += some;
   }
-  /// Ends a state, of which there were so many elements.
+  /// Ends a state of `count` elements.
   void end(const StateSpec &spec, int64_t count) {
     if (bad != 0)
       found.push_back(

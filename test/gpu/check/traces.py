@@ -5,7 +5,7 @@ import bisect
 import json
 import statistics
 
-# The track of what runs beside other calls, as trainers write it.
+# The track of what runs concurrently with other calls, as trainers write it.
 BESIDE = 3
 
 

@@ -32,7 +32,7 @@ struct Case {
   int64_t elements;
   /// 0: all, as integers.
   int64_t kept;
-  /// Every so many elements are not 0.
+  /// Every n-th element is not 0.
   int64_t every = 1;
   /// In place of the element in the middle.
   float special = 0;

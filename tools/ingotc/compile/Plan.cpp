@@ -35,7 +35,7 @@ public:
       case abi::Phase::Wait:
         finish(cast<exec::CallOp>(call).getDesc().getInteger("number"));
         break;
-      // Regions beside others take their time in their place here.
+      // Regions concurrent with others take their time in their place here.
       case abi::Phase::SideStart:
       case abi::Phase::SideEnd:
       case abi::Phase::SideWait:

@@ -39,13 +39,13 @@ struct ReductionSplit {
   /// would not fit in shared memory, threads read fewer columns or some threads
   /// read nothing.
   int64_t lanes = 1, columns = 1;
-  /// Each sum is computed in so many pieces of `piece` elements.
+  /// Each sum is computed in `pieces` pieces of `piece` elements.
   int64_t pieces = 1, piece = 0;
   /// Buffers of the partial sums of all pieces; none for one piece.
   llvm::SmallVector<mlir::MemRefType> partials;
 };
 
-/// How the rows of a kernel are added up: a block processes every so many rows
+/// How the rows of a kernel are added up: a block processes every n-th row
 /// and keeps the sums of their columns, which a second launch adds.
 struct RowSums {
   /// The most elements of a row that a thread has sums of: with 16, kernels of

@@ -72,7 +72,7 @@ private:
 
   mlir::Value word(int64_t value);
   mlir::Value toWord(mlir::Value index);
-  /// Returns the address at so many bytes in shared memory.
+  /// Returns the address at an offset in bytes in shared memory.
   mlir::Value at(mlir::Value bytes);
   mlir::Value at(mlir::Value pointer, mlir::Value bytes);
   mlir::Value getBarrier(bool isFull, mlir::Value stage);

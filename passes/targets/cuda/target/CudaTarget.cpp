@@ -225,8 +225,8 @@ LibrarySupport CudaTarget::getSupport(LibraryCall call) const {
   return support;
 }
 
-/// Attentions of one shape share the memory that their algorithm needs beside
-/// the planned one.
+/// Attentions of one shape share the memory that their algorithm needs in
+/// addition to the planned one.
 bool CudaTarget::canRunBeside(Operation *op) const {
   auto call = dyn_cast<LibraryCall>(op);
   return !call || !call.getEntry().starts_with("ingot_attention");

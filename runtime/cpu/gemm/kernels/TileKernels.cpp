@@ -234,7 +234,7 @@ template <typename Format> struct Operand {
 
   /// Prefetches kDepth rows of kTileColumns elements, or vice versa, whichever
   /// is contiguous; past the end of these, what follows. Hardware prefetchers
-  /// do not follow so many rows at once.
+  /// do not follow that number of rows.
   void prefetch(int64_t line, int64_t inner) const {
     bool byInner = innerStride == 1;
     if (byInner && inner >= size) {

@@ -23,7 +23,7 @@ template <typename Type>
 void multiplyAlong(const typename Type::Element *matrix, int64_t lineStride,
                    int64_t lines, int64_t size, const float *vector,
                    float *sums, bool adds) {
-  // So many chains of sums are in flight.
+  // The chains of sums that are in flight.
   constexpr int64_t groups = kGemvLines / kLanes;
   constexpr int64_t ahead = 512 / sizeof(typename Type::Element);
   for (int64_t first = 0; first < lines; first += kGemvLines) {

@@ -25,7 +25,7 @@ struct Operation {
     Sharpness,
     /// By a share of the circle, from -0.5 to 0.5.
     Hue,
-    /// To so many bits.
+    /// Keeps that number of bits.
     Posterize,
     /// Inverts values from a threshold on.
     Solarize,

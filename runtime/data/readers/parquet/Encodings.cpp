@@ -265,7 +265,7 @@ private:
 std::vector<uint32_t> takeLengths(std::string_view &bytes, uint64_t most,
                                   const std::string &where) {
   DeltaDecoder deltas(bytes, where);
-  // Memory is taken as lengths are read, of which a page has only so many.
+  // Memory is taken as lengths are read, whose number a page bounds.
   std::vector<uint32_t> lengths;
   for (uint64_t i = 0, count = std::min(deltas.getCount(), most); i < count;
        ++i) {
@@ -278,8 +278,8 @@ std::vector<uint32_t> takeLengths(std::string_view &bytes, uint64_t most,
   return lengths;
 }
 
-/// Byte arrays behind all of their lengths; with prefixes, each begins with so
-/// many bytes of the one before.
+/// Byte arrays after all of their lengths; with prefixes, each begins with
+/// bytes of the one before.
 class LengthDecoder : public ValueDecoder {
 public:
   LengthDecoder(const PageValues &page, ByteStore &store, bool hasPrefixes)

@@ -131,7 +131,7 @@ def driver_failures(ingot):
     check(failed >= 20, f"{failed} failures")
 
 
-@case("cuda what lacks memory beside the plan says so")
+@case("cuda what lacks memory outside of the plan says so")
 def late_memory(ingot):
     mlp, program, env = trainer(ingot)
     run = [program, "--data", mlp.data, "--steps", "3"]

@@ -332,7 +332,7 @@ def library_cases(ingot):
 def designs(ingot):
     _, _, fakes = trainer(ingot)
     machine, data = ingot.path("machine.json"), ingot.path("train.bin")
-    # So that regions beside other calls are worth it in a small model.
+    # So that regions concurrent with other calls are worth it in a small model.
     machine.write_text('{"multiprocessors": 2, "launch_seconds": 1e-9}')
     ingot.succeed([sys.executable, ROOT / "docs/examples/bytes/tokens.py", data, ROOT / "LICENSE"])
     flags = ["--loss", "cross-entropy:2", "--batch", "2", "--precision", "fp8"]

@@ -515,14 +515,14 @@ def shared_plans(ingot):
     check(lines[-1].endswith("objects=0 blocks=0"), lines[-1])
 
 
-@case("cuda attention beside the planned memory")
+@case("cuda attention in addition to the planned memory")
 def unplanned_workspace(ingot):
     run, env = attention_trainer(ingot)
     said = ingot.succeed(run, env=env).err
-    check("beside the planned" not in said, said)
+    check("in addition to the planned" not in said, said)
     wanted = 1 << 28
     env["INGOT_FAKE_DNN_WORKSPACE"] = str(wanted)
     said = ingot.succeed(run, env=env).err
-    found = re.search(r"cuDNN's attention takes (\d+) bytes of the GPU's memory beside the planned ones", said)
+    found = re.search(r"cuDNN's attention takes (\d+) bytes of the GPU's memory in addition to the planned ones", said)
     check(found and wanted <= int(found[1]) < wanted + (1 << 20), said)
-    ingot.check_error(run, 1, "beside the planned", found[1], env={**env, "INGOT_FAKE_MEMORY": str(wanted)})
+    ingot.check_error(run, 1, "in addition to the planned", found[1], env={**env, "INGOT_FAKE_MEMORY": str(wanted)})

@@ -167,7 +167,7 @@ def kernels(ingot):
     check(functions > 60, f"{functions} functions")
 
 
-@case("cuda software gpu: what runs beside other operations of a step changes no loss")
+@case("cuda software gpu: what runs concurrently with other operations of a step changes no loss")
 def sides(ingot):
     trainer(ingot)
     # Launches that take no time are reason enough for each region that is possible.
@@ -193,7 +193,7 @@ def sides(ingot):
                 check(got == expected, f"order {seed}: {got}, in one stream {expected}")
 
 
-@case("cuda software gpu: what runs beside steps, and other ways to launch them, changes no loss")
+@case("cuda software gpu: what runs concurrently with steps, and other ways to launch them, changes no loss")
 def options(ingot):
     trainer(ingot)
     net = golden("mlp")

@@ -113,7 +113,7 @@ def mismatched(ingot, choose, trainer, stage):
 def too_many_ranks(ingot, choose, trainer, stage):
     """More ranks than the data has batches for."""
     g = golden("mlp")
-    # So many processes take a while to start on few cores.
+    # Sixty-four processes take a while to start on few cores.
     own = ["--data", g.data, "--steps", 1, "--comm-timeout", 60]
     big = compile_for(ingot, g, "adamw", 1)
     result = ingot.run([*mpirun(64), big, *own], env=ALONE, timeout=TIMEOUT + 60)

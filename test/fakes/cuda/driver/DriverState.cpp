@@ -92,8 +92,9 @@ void fakes::submit(CUstream stream, Work work, const std::string &name) {
     return;
   }
   if (!state.nodeTails.count(number))
-    record("violation",
-           " an operation runs beside the recording that is under way");
+    record(
+        "violation",
+        " an operation runs concurrently with the recording that is under way");
   After &tail = state.nodeTails[number];
   (void)noteCall();
   state.nodes.push_back(

@@ -109,7 +109,7 @@ private:
   std::vector<uint8_t> registers, shared, local;
   /// The parameters, at an alignment that tensor maps need.
   std::vector<uint8_t> parameters;
-  /// Null unless something runs beside the instructions.
+  /// Null unless something runs concurrently with the instructions.
   std::unique_ptr<AsyncMemory> async;
   std::unique_ptr<Products> products;
   /// For each byte of shared memory, whether it has been written.

@@ -269,7 +269,7 @@ Address FunctionParser::findAddress(std::string_view text) {
   return {place.base, place.baseBytes, place.number};
 }
 
-/// An instruction that begins or awaits what runs beside others.
+/// An instruction that begins or awaits what runs concurrently with others.
 bool FunctionParser::parseAsync(Instruction &instruction, const Opcode &opcode,
                                 const std::vector<std::string_view> &operands) {
   std::optional<AsyncForm> form = selectAsync(opcode);

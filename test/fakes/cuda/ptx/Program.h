@@ -89,8 +89,8 @@ struct Address {
   int64_t offset = 0;
 };
 
-/// The operands of an instruction that begins or awaits what runs beside
-/// others.
+/// The operands of an instruction that begins or awaits what runs concurrently
+/// with others.
 struct AsyncCall {
   std::vector<Address> addresses;
   std::vector<Operand> operands;
@@ -114,7 +114,7 @@ struct Function {
   uint32_t parameterBytes = 0, registerBytes = 0, sharedBytes = 0;
   std::deque<AsyncCall> calls;
   /// Whether the launch says how much shared memory there is, and whether
-  /// something runs beside the instructions.
+  /// something runs concurrently with the instructions.
   bool hasDynamicShared = false, isAsync = false;
   /// The bytes of a lane's local memory.
   uint32_t localBytes = 0;

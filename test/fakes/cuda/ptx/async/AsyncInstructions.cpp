@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// Instructions of the PTX ISA that order, begin and await what runs beside the
-// others: mbarrier, cp.async.bulk.tensor, wgmma, fences and setmaxnreg.
+// Instructions of the PTX ISA that order, begin and await what runs
+// concurrently with the others: mbarrier, cp.async.bulk.tensor, wgmma, fences
+// and setmaxnreg.
 //
 //===----------------------------------------------------------------------===//
 

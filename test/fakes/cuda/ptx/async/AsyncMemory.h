@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// What runs beside the instructions of a block: barriers in shared memory
-// (mbarrier), loads of tensors (cp.async.bulk.tensor) and products of
+// What runs concurrently with the instructions of a block: barriers in shared
+// memory (mbarrier), loads of tensors (cp.async.bulk.tensor) and products of
 // warpgroups (wgmma), with what orders them.
 //
 // A clock says how far each warp, and each barrier's phases, have come where
