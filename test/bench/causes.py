@@ -30,7 +30,7 @@ sys.path.insert(0, str(HERE.parent / "end-to-end"))
 
 import harness  # noqa: E402
 import numpy as np  # noqa: E402
-from cases.runs import diagnosing  # noqa: E402
+from cases.timed import diagnosing  # noqa: E402
 from launch import ALONE, mpirun, slow_disk  # noqa: E402
 from pictures import png  # noqa: E402
 

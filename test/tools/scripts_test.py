@@ -13,6 +13,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 JUNIT = """<testsuite>
 <testcase name="google" time="1" status="run"><system-out>[==========] 4 tests ran.
 [  PASSED  ] 3 tests.
+/x/Test.cpp:7: Skipped
+no tile units
 [  SKIPPED ] 1 test, listed below:
 </system-out></testcase>
 <testcase name="lit" time="1" status="{lit}"><system-out>Total Discovered Tests: 6
@@ -22,6 +24,8 @@ JUNIT = """<testsuite>
   Failed           : {failed} (16%)
 </system-out></testcase>
 <testcase name="runner" time="1" status="run"><system-out>ok a
+skip b: no printer (0.1 s, 0.0 s of processors)
+skip c: no tile units (0.1 s, 0.0 s of processors)
 2 skipped
 4 passed, 0 failed
 </system-out></testcase>
@@ -82,12 +86,17 @@ class SumTests(unittest.TestCase):
     def test_adds_the_suites_own_numbers(self):
         status, text = self.sum(lit="run", failed=0, silent="run", crashed="run")
         self.assertEqual(status, 0)
-        self.assertEqual(text.splitlines()[-2:], ["4 skipped", "14 passed, 0 failed"])
+        wanted = ["1 in runner: no printer", "1 in lit: no reason given", "2 in google, runner: no tile units"]
+        self.assertEqual(text.splitlines()[-4:], [*(f"skipped: {line}" for line in wanted), "14 passed, 0 failed"])
 
     def test_counts_failures_crashes_and_silence(self):
         status, text = self.sum(lit="fail", failed=2, silent="fail", crashed="fail")
         self.assertEqual(status, 1)
         self.assertEqual(text.splitlines()[-1], "13 passed, 4 failed")
+
+    def test_a_suite_that_ran_nothing_has_failed(self):
+        status, text = self.sum(lit="run", failed=0, silent="disabled", crashed="run")
+        self.assertEqual((status, text.splitlines()[-1]), (1, "13 passed, 1 failed"))
 
 
 class Figures(unittest.TestCase):

@@ -49,14 +49,15 @@ if(NOT FLATC)
 endif()
 ingot_find(GTest "GoogleTest")
 
-# Trainers for GPUs are built where CUDA's headers are; nothing runs there.
+# Trainers for GPUs are built where CUDA's headers are, of a toolkit or of tools/setup; nothing runs there.
 set(INGOT_CUDA AUTO CACHE STRING "Runtime for NVIDIA GPUs: AUTO, ON or OFF")
 if(INGOT_CUDA STREQUAL "OFF")
   unset(CUDA_INCLUDE_DIR CACHE)
 else()
-  find_path(CUDA_INCLUDE_DIR cublasLt.h HINTS "$ENV{CUDA_HOME}/include" /usr/local/cuda/include)
+  find_path(CUDA_INCLUDE_DIR cublasLt.h HINTS "$ENV{CUDA_HOME}/include" /usr/local/cuda/include
+            PATHS "${INGOT_DEPS}/cuda-headers/include")
   if(INGOT_CUDA STREQUAL "ON" AND NOT CUDA_INCLUDE_DIR)
-    message(FATAL_ERROR "error: the headers of CUDA not found\nhint: set CUDA_HOME, or INGOT_CUDA=OFF")
+    message(FATAL_ERROR "error: the headers of CUDA not found\nhint: run tools/setup, or set CUDA_HOME, or INGOT_CUDA=OFF")
   endif()
   set(frontend "${INGOT_DEPS}/cudnn-frontend-${INGOT_CUDNN_FRONTEND_VERSION}/include")
   find_path(CUDNN_FRONTEND_INCLUDE_DIR cudnn_frontend.h HINTS "${frontend}")
