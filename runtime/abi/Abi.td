@@ -49,7 +49,7 @@ def DType : Enum<"ingot_dtype", [
     Case<"INGOT_F32", "f32", 0>, Case<"INGOT_F64", "f64", 1>, Case<"INGOT_BF16", "bf16", 2>,
     Case<"INGOT_F16", "f16", 3>,
     Case<"INGOT_F8E4M3", "f8e4m3", 4, "An operand of a matmul on a GPU, with scales.">,
-    Case<"INGOT_F8E5M2", "f8e5m2", 5, "As INGOT_F8E4M3.">]> {
+    Case<"INGOT_F8E5M2", "f8e5m2", 5, "Stored as INGOT_F8E4M3 is.">]> {
   let description = "Element types that library entries compute with.";
 }
 
@@ -113,7 +113,7 @@ def Launch : Entry<"ingot_launch", Kernel, "loop"> {
 }
 
 def Ranks : Constant<"INGOT_RANKS", -1> {
-  let description = "As the extent of a GPU kernel: as many iterations as there are ranks.";
+  let description = "The extent of a GPU kernel that has one iteration for each rank.";
 }
 
 def GridKernel : Struct<"ingot_grid_kernel", [
@@ -130,7 +130,8 @@ def GridKernel : Struct<"ingot_grid_kernel", [
       If not 0, the kernel runs a range of that many iterations: behind the buffers it takes the first one and the end,
       two i64.
     }]>,
-    Field<I64, "shard_first", "As in ingot_kernel.">, Field<I64, "shard_of">, IndexField<>]> {
+    Field<I64, "shard_first", "The first element of the shard, as in ingot_kernel.">, Field<I64, "shard_of">,
+    IndexField<>]> {
   let description = "A kernel of a GPU, with blocks of threads.";
 }
 def LaunchGrid : Entry<"ingot_launch_grid", GridKernel, "loop"> {
@@ -238,8 +239,8 @@ def MatmulEpilogueGridDesc : Struct<"ingot_matmul_epilogue_grid_desc", [
       do to a library with such epilogues: result = activation(product + addend + bias). They are numbers of
       `buffers`, or -1 for none.
     }]>,
-    Field<I32, "bias", "Of the product's element type, as is the addend: n elements.">,
-    Field<I32, "addend", "As many elements as the product has.">,
+    Field<I32, "bias", "The bias: n elements of the product's element type.">,
+    Field<I32, "addend", "The addend: elements of the product's shape and element type.">,
     Field<I32, "auxiliary", [{
       What gelu is computed from: gelu writes it and its gradient reads it. relu's gradient reads the signs of what relu
       is computed from: a bit for each element, lowest first, in rows of a multiple of INGOT_SIGN_BITS.
@@ -484,9 +485,10 @@ def Compress : Entry<"ingot_compress", CompressDesc, "compression", [
 }
 
 def MessageDesc : Struct<"ingot_message_desc", [
-    Field<I64, "bytes", "The size of one rank's payload.">, Field<I32, "number", "As in ingot_bucket_desc.">,
+    Field<I64, "bytes", "The size of one rank's payload.">,
+    Field<I32, "number", "The number of the bucket, as in ingot_bucket_desc.">,
     ReservedField<>, IndexField<>]> {
-  let description = "What a rank sends to all others, and they to it.";
+  let description = "The payload that each rank sends to all others.";
 }
 class Payload<string name> : InFlight<name, ""> {
   let bytes = "bytes";
@@ -504,7 +506,8 @@ def GatherMessagesWait : Entry<"ingot_gather_messages_wait", MessageDesc, "colle
 
 def ShardDesc : Struct<"ingot_shard_desc", [
     Field<I64, "elements">, Field<DType, "type">, ReservedField<>,
-    Field<I64, "shard_first", "As in ingot_kernel.">, Field<I64, "shard_of">, IndexField<>]> {
+    Field<I64, "shard_first", "The first element of the shard, as in ingot_kernel.">, Field<I64, "shard_of">,
+    IndexField<>]> {
   let description = "A tensor in a bucket.";
 }
 def ShardSquareSum : Entry<"ingot_shard_square_sum", ShardDesc, "reduction", [
@@ -515,7 +518,7 @@ def ShardSquareSum : Entry<"ingot_shard_square_sum", ShardDesc, "reduction", [
 
 def CopyDesc : Struct<"ingot_copy_desc", [
     Field<I64, "bytes">, Field<I64, "element_bytes">,
-    Field<I64, "shard_first", "As in ingot_kernel: only elements in the rank's shard are copied.">,
+    Field<I64, "shard_first", "The first element, as in ingot_kernel: only elements in the rank's shard are copied.">,
     Field<I64, "shard_of">, IndexField<>]>;
 class BytesIn<string name> : In<name, ""> {
   let bytes = "bytes";
@@ -544,7 +547,7 @@ def Sides : Section<"Streams"> {
 }
 
 def SideDesc : Struct<"ingot_side_desc", [
-    Field<I32, "number", "Of the region, in its function.">, ReservedField<>, IndexField<>]> {
+    Field<I32, "number", "The number of the region in its function.">, ReservedField<>, IndexField<>]> {
   let description = "A region of calls that run concurrently with others.";
 }
 class SideEntry<string symbol, string thePhase> : Entry<symbol, SideDesc, "stream"> {
@@ -558,7 +561,7 @@ def SideEnd : SideEntry<"ingot_side_end", "SideEnd"> {
   let description = "Ends the region.";
 }
 def SideWait : SideEntry<"ingot_side_wait", "SideWait"> {
-  let description = "What comes after waits for the region, and for those before it.";
+  let description = "Calls after it wait for the region, and for those before it.";
 }
 
 //===----------------------------------------------------------------------===//
@@ -587,6 +590,6 @@ def ModuleStruct : Struct<"ingot_module_t", [
     Field<ModulePointer, "next", [{
       The same steps for a processor with fewer features, or null. A trainer takes the first that its CPU can run.
     }]>]> {
-  let description = "What a compiled object defines, once, as `ingot_module`.";
+  let description = "The one description of a compiled object, `ingot_module`.";
 }
 def TheModule : Definition<ModuleStruct, "ingot_module">;

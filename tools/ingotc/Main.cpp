@@ -22,8 +22,8 @@ static constexpr const char *kOutOfMemory = "out of memory";
 static constexpr const char *kFreeMemory =
     "free memory, or compile a smaller model";
 
-/// What LLVM ends programs with, such as a full disk for the remarks that it
-/// writes itself, is an error like all others.
+/// Reports an error that LLVM ends programs with, such as a full disk for the
+/// remarks that it writes itself, like all others.
 static void reportFatalError(void * /*data*/, const char *reason,
                              bool /*wantsDiagnostics*/) {
   std::string remarks = RemarksFile::abandonCurrent();

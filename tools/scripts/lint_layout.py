@@ -67,6 +67,7 @@ HINTS = {
     "stale-reference": "name a path that exists, from the root of the tree; placeholders are in capitals",
     "unformatted": f"clang-format sees {' '.join(sorted(FORMATTED))}: use one of these endings",
     "figure": f"correct {figures.FILE}, then run `python tools/scripts/figures.py --write`",
+    "doc-comment": "say what it is or does in words that need no name next to them: `The size in bytes.`",
     "version": "CMakeLists.txt has the version; a date is 2026-12-01, or `not released yet`",
     "include-cycle": "includes go one way between folders, and between headers with their sources:"
     " move what both need below them (tools/scripts/include_cycles.py --edges)",
@@ -318,6 +319,23 @@ def check_figures(tree):
         tree.error("figure", name, line, what)
 
 
+# How a doc comment may not begin: it needs the name below to be read.
+HEADLESS = re.compile(r"(Of|Those|That|As|What|The same|Alone|Behind|Beside)\b")
+
+
+def check_doc_comments(tree):
+    for name in tree.files:
+        if pathlib.PurePosixPath(name).suffix not in FORMATTED | {".td"}:
+            continue
+        before = None
+        for number, line in enumerate(tree.text(name).splitlines(), 1):
+            comment = re.match(r"\s*///<?\s?(.*)", line)
+            head = HEADLESS.match(comment.group(1)) if comment and not before else None
+            if head:
+                tree.error("doc-comment", name, number, f"a doc comment begins with '{head.group()}'")
+            before = comment
+
+
 CHANGELOG = "CHANGELOG.md"
 
 
@@ -369,6 +387,7 @@ CHECKS = [
     check_references,
     check_figures,
     check_version,
+    check_doc_comments,
     check_endings,
     check_licenses,
     check_include_cycles,

@@ -21,7 +21,7 @@
 
 namespace ingot::runtime {
 
-/// What a step whose loss or gradients are not finite does to the run.
+/// The effect on the run of a step whose loss or gradients are not finite.
 enum class NanPolicy { Stop, Skip, Rollback };
 
 struct Options {
@@ -49,8 +49,8 @@ struct Options {
   /// The batches of an evaluation; none for all.
   std::optional<int64_t> evalBatches;
   bool noShuffle = false;
-  /// Of how many samples of a stream each is taken at random; none for the
-  /// order in which they come.
+  /// The number of samples of a stream of which each is taken at random; none
+  /// for the order in which they come.
   std::optional<int64_t> shuffleWindow;
   /// Where samples of files of tokens begin: "fixed", "random", or empty for
   /// windows that move from epoch to epoch.
@@ -88,12 +88,12 @@ struct Options {
   int64_t logEvery = 1;
   /// The MiB after which a log becomes FILE.1 and begins anew; 0 for never.
   int64_t logMostMb = 0;
-  /// What the command line has for the options above.
+  /// The texts of the command line for the options above.
   std::string scheduleText, warmupText, nanText, noDecay;
   bool printConfig = false;
   /// The values of all options by their names without dashes.
   std::map<std::string, std::vector<std::string>> configuration;
-  /// Of them, those that were given and that a resumed run inherits.
+  /// The given options that a resumed run inherits.
   std::map<std::string, std::vector<std::string>> shaping;
   std::string config, log, save, resume, init, exportPath, predict, profile,
       tensorboard;

@@ -47,7 +47,7 @@ private:
 
 } // namespace
 
-/// What the environment says, beside the options.
+/// The variables of the environment that a trainer reads.
 static constexpr EnvironmentVariable kVariables[] = {
     {"OMP_NUM_THREADS", "Threads [the processors that the process may use]"},
     {"OMP_PLACES, OMP_PROC_BIND", "Processors that threads are bound to"},

@@ -4,6 +4,7 @@
 import contextlib
 import io
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -215,7 +216,7 @@ class Layout(unittest.TestCase):
             with self.subTest(text):
                 self.finds(f"docs/a.md:1: {what}", {"docs/a.md": text + "\n"})
         for name, comment in {"passes/a.h": "///", "passes/a.td": "//", "tools/a.py": "#"}.items():
-            text = f"{comment[:2]} {LICENSE}{comment} As runtime/gone, which loads.\n"
+            text = f"{comment[:2]} {LICENSE}{comment} See runtime/gone, which loads.\n"
             self.finds(f"{name}:2: runtime/gone does not exist", {name: text})
         self.clean({
             "docs/a.md": "[a](../README.md) [b](https://example.org/gone) `passes/graph/FoldScales` "
@@ -266,6 +267,20 @@ class Layout(unittest.TestCase):
         self.assertEqual(lint({**GOOD, **broken})[0], 1)
         wide = "word " * 22 + "<!-- figure gpu.step -->1,016.8"
         self.clean({**figures, "docs/b.md": f"{wide}\n"})
+
+    def test_doc_comments(self):
+        for head in ("Of one call.", "What a step costs.", "Those of a rank.", "As above.", "The same for rows."):
+            words = re.match("The same|\\w+", head).group()
+            what = f"passes/a.h:2: a doc comment begins with '{words}'"
+            self.finds(what, {"passes/a.h": f"// {LICENSE}/// {head}\nint a;\n"})
+        self.finds(
+            "passes/a.td:3: a doc comment begins with 'What'",
+            {"passes/a.td": f"// {LICENSE}\n/// What a loop has.\ndef A;\n"},
+        )
+        self.clean({
+            "passes/a.h": f"// {LICENSE}/// The bytes\n/// of one call.\n/// What follows is read.\nint a;\n"
+            "// What is left.\n/// Often, Asymmetric or Whatever.\nint b;\n",
+        })  # fmt: skip
 
     def test_version(self):
         build = {"CMakeLists.txt": f"# {LICENSE}project(tree VERSION 1.2.0 LANGUAGES C)\n"}
