@@ -72,9 +72,9 @@ void KernelGraph::reorder(unsigned node, unsigned into) {
         work.push_back(next);
   SmallVector<unsigned> ahead, behind;
   for (unsigned i = begin + 1; i < end; ++i)
-    if (nodeAt[i] != none)
+    if (nodeAt[i] != kNone)
       (after.contains(nodeAt[i]) ? behind : ahead).push_back(nodeAt[i]);
-  std::fill(nodeAt.begin() + begin, nodeAt.begin() + end + 1, none);
+  std::fill(nodeAt.begin() + begin, nodeAt.begin() + end + 1, kNone);
   unsigned next = begin;
   auto put = [&](unsigned current) {
     place[current] = next;

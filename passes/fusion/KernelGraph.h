@@ -42,8 +42,8 @@ private:
 
   llvm::SmallVector<llvm::SetVector<unsigned>, 0> successors, predecessors;
   /// The position of each node in the order, and the node at each position, or
-  /// `none`.
-  static constexpr unsigned none = -1;
+  /// `kNone`.
+  static constexpr unsigned kNone = -1;
   llvm::SmallVector<unsigned> place, nodeAt;
 };
 

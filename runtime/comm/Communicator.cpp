@@ -300,7 +300,7 @@ void Communicator::waitForAll() {
 }
 
 /// The time that a launcher gives ranks before it ends them.
-static constexpr auto grace = std::chrono::milliseconds(400);
+static constexpr auto kGrace = std::chrono::milliseconds(400);
 
 std::string
 Communicator::heedInterruption(std::optional<Clock::time_point> &since,
@@ -309,7 +309,7 @@ Communicator::heedInterruption(std::optional<Clock::time_point> &since,
   Clock::time_point now = Clock::now();
   if (signal && !since)
     since = now;
-  if (!since || now - *since <= grace)
+  if (!since || now - *since <= kGrace)
     return "";
   std::string problem = what + " were in flight when the run was ended (" +
                         (signal ? signal : "a signal") + ")";
@@ -336,7 +336,7 @@ void Communicator::waitForEnd(std::unique_lock<std::mutex> &lock,
       interrupted = now;
     if (operation.isDone)
       break;
-    if (interrupted && now - *interrupted > grace) {
+    if (interrupted && now - *interrupted > kGrace) {
       Error error = describe(
           operation,
           std::string("was in flight when the run was ended (") + signal + ")",

@@ -178,7 +178,7 @@ StepMetrics StepRunner::read(const Started &step) const {
 
 void StepRunner::finish(size_t inFlight) {
   while (started.size() > inFlight) {
-    Started step = std::move(started.front());
+    Started step = started.front();
     started.pop_front();
     StepMetrics metrics = read(step);
     for (const auto &hook : hooks)
