@@ -24,9 +24,8 @@ GOLDENS = HERE / "goldens"
 DIGITS = ROOT / "docs/examples/digits"
 EXPORTED = HERE / "exported"
 
-# Threads that wait do not spin: suites run side by side on few cores. Plans do not depend on what this machine
-# measures.
-QUIET = {"OMP_WAIT_POLICY": "passive", "INGOT_MACHINE": "built-in"}
+# Plans do not depend on what this machine measures.
+QUIET = {"INGOT_MACHINE": "built-in"}
 
 CASES = {}
 

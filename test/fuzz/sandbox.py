@@ -119,9 +119,14 @@ def activity(root):
 def environment(folder):
     """What programs inherit: caches and settings of the user stay untouched."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("INGOT_", "OMP_", "OMPI_", "SLURM_", "XDG_"))}
-    threads = {"OMP_NUM_THREADS": "2", "OMP_WAIT_POLICY": "passive"}
-    own = {"HOME": str(folder), "XDG_CACHE_HOME": f"{folder}/cache", "NO_COLOR": "1", "INGOT_MACHINE": "built-in"}
-    return {**kept, **threads, **own}
+    own = {
+        "OMP_NUM_THREADS": "2",
+        "HOME": str(folder),
+        "XDG_CACHE_HOME": f"{folder}/cache",
+        "NO_COLOR": "1",
+        "INGOT_MACHINE": "built-in",
+    }
+    return {**kept, **own}
 
 
 def execute(command, folder, env=None, memory=MEMORY_BYTES):

@@ -50,7 +50,7 @@ def run(stage, command, folder):
             stdin=subprocess.DEVNULL,
             timeout=TIME_LIMIT,
             cwd=folder,
-            # Threads that wait do not spin: other work may share the cores.
+            # PyTorch's threads that wait do not spin: other work may share the cores.
             env={**os.environ, "OMP_WAIT_POLICY": "passive"},
         )
     except subprocess.TimeoutExpired:
