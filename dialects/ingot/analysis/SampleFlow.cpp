@@ -145,7 +145,7 @@ SampleDependence SampleFlow::merge(Operation &op, SampleDependence left,
     return result;
   }
   for (const SampleAxis &axis : right.axes) {
-    auto same = llvm::find_if(left.axes, [&](const SampleAxis &other) {
+    auto *same = llvm::find_if(left.axes, [&](const SampleAxis &other) {
       return other.dim == axis.dim;
     });
     if (same != left.axes.end() && *same == axis)
