@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// What holds between the levels of the pipeline.
+// Passes that verify the levels of the pipeline.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// What holds between the levels of the pipeline. Each pass changes nothing and
+// Passes that verify the levels of the pipeline. Each pass changes nothing and
 // fails where a pass before it broke a rule that passes after it rely on.
 //
 //===----------------------------------------------------------------------===//

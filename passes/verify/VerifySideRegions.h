@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// What holds for the regions of a placed step that run concurrently with other
-// calls.
+// Verifies the regions of a placed step that run concurrently with other calls.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// What a checkpoint says about its run, and its file checkpoint.json.
+// The description of a checkpoint's run, and its file checkpoint.json.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// What steps cost, measured in every run: percentiles of their time, the part
+// The cost of steps, measured in every run: percentiles of their time, the part
 // that waits for data, throughput against the roofline, and memory.
 //
 //===----------------------------------------------------------------------===//

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// What the runtime's tests share: folders that go away, files, and arrays.
+// Helpers that the runtime's tests share: folders that go away, files, and
+// arrays.
 //
 //===----------------------------------------------------------------------===//
 

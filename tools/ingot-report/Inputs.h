@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// What ingot-report is given: files of runs, which their content tells apart.
+// The inputs of ingot-report: files of runs, which their content tells apart.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// What is read of each kind of file for a report.
+// Reads each kind of file for a report.
 //
 //===----------------------------------------------------------------------===//
 

@@ -319,14 +319,19 @@ def check_figures(tree):
         tree.error("figure", name, line, what)
 
 
-# How a doc comment may not begin: it needs the name below to be read.
+# How a doc comment, and the comment at the top of a file, may not begin: they need a name to be read.
 HEADLESS = re.compile(r"(Of|Those|That|As|What|The same|Alone|Behind|Beside)\b")
+TOP = re.compile(r"\A// .*\n//===-+===//\n//\n// (.*)")
 
 
 def check_doc_comments(tree):
     for name in tree.files:
         if pathlib.PurePosixPath(name).suffix not in FORMATTED | {".td"}:
             continue
+        top = TOP.match(tree.text(name))
+        head = HEADLESS.match(top.group(1)) if top else None
+        if head:
+            tree.error("doc-comment", name, 4, f"the comment at the top begins with '{head.group()}'")
         before = None
         for number, line in enumerate(tree.text(name).splitlines(), 1):
             comment = re.match(r"\s*///<?\s?(.*)", line)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// What the command lines of the tools have in common.
+// The parts that the command lines of the tools have in common.
 //
 //===----------------------------------------------------------------------===//
 

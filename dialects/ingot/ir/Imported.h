@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// What a frontend says of a training step that it imported with its backward
-// pass, besides the attributes that all functions have.
+// Attributes of a training step that was imported with its backward pass,
+// besides the attributes that all functions have.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// What the integers of inputs index: classes of a loss and rows of tables.
+// The tables that integers of inputs index: classes of a loss and rows of
+// tables.
 //
 //===----------------------------------------------------------------------===//
 

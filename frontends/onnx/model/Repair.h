@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// What files lack or hold twice though nobody needs to be told: runtimes load
-// them, and ONNX's checker does not.
+// Repairs of files that lack something or hold it twice: runtimes load them,
+// and ONNX's checker does not.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// What the importers of a model are asked for.
+// Options of importing a model.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// What an operator takes a constant input for: a setting, a weight, a running
+// The role of a constant input of an operator: a setting, a weight, a running
 // statistic.
 //
 //===----------------------------------------------------------------------===//

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// What the threads of a GPU function do, counted in its loops.
+// The work of the threads of a GPU function, counted in its loops.
 //
 //===----------------------------------------------------------------------===//
 

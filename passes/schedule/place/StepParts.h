@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// What each operation of a training step is for: the forward pass, the backward
+// The part of each operation of a training step: the forward pass, the backward
 // pass or the optimizer; and where the gradients are.
 //
 //===----------------------------------------------------------------------===//

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// What an unknown option may have meant.
+// Suggestions for unknown options.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// What control groups grant: a container that may use two processors of 64, and
-// 8 GiB of the memory, sees all of both.
+// The limits that control groups grant: a container that may use two processors
+// of 64, and 8 GiB of the memory, sees all of both.
 //
 //===----------------------------------------------------------------------===//
 

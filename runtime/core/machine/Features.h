@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// What the CPU can do: whether it has the features that a module was compiled
-// for, and which build of a kernel it runs. The environment variable
+// The features of the CPU: whether it has the features that a module was
+// compiled for, and which build of a kernel it runs. The environment variable
 // INGOT_MAX_ISA hides what a level (abi::CpuLevel) does not have.
 //
 //===----------------------------------------------------------------------===//

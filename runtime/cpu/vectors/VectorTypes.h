@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// What kernels for vectors (Vectors.h) need of the standard library, whose
-// functions are compiled for any CPU.
+// The parts of the standard library that kernels for vectors (Vectors.h) need,
+// whose functions are compiled for any CPU.
 //
 //===----------------------------------------------------------------------===//
 

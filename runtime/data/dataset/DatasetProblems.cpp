@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// What of samples makes a loss not finite.
+// Finds the values of samples that make a loss not finite.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// What readers of tables share: each column is a field, and `*` stands for the
+// The base of readers of tables: each column is a field, and `*` stands for the
 // numbers of all columns but labels.
 //
 //===----------------------------------------------------------------------===//

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// What the steps of a recipe come to for one picture: cuts and sizes are joined
-// as long as no step between them works on pixels.
+// Plans the steps of a recipe for one picture: cuts and sizes are joined as
+// long as no step between them works on pixels.
 //
 //===----------------------------------------------------------------------===//
 

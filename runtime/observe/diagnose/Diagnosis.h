@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// What limits a run, told from measurements of some steps: causes with their
+// Finds what limits a run from measurements of some steps: causes with their
 // evidence, and what to change, by the gain that can be expected.
 //
 //===----------------------------------------------------------------------===//

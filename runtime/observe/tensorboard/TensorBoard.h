@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// What a run logs, for TensorBoard.
+// Writes the log of a run for TensorBoard.
 //
 //===----------------------------------------------------------------------===//
 

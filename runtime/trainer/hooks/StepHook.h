@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// What looks at the steps of a run, or adds work to them: profiles, watches,
-// diagnoses, averages. The loop knows none of them; Hooks.h makes the list that
-// a run has.
+// The interface of everything that looks at the steps of a run, or adds work to
+// them: profiles, watches, diagnoses, averages. The loop knows none of them;
+// Hooks.h makes the list that a run has.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// What ranks agree on after a step: whether one of them was asked to stop, and
-// whether all have written their parts of a checkpoint.
+// The agreement of ranks after a step: whether one of them was asked to stop,
+// and whether all have written their parts of a checkpoint.
 //
 //===----------------------------------------------------------------------===//
 

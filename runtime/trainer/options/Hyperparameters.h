@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// What is known of the hyperparameters of all optimizers.
+// The hyperparameters of all optimizers.
 //
 //===----------------------------------------------------------------------===//
 

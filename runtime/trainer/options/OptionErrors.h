@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// What is wrong with a command line of the trainer.
+// Errors about the command line of a trainer.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// What a run comes to. An output that cannot be written is a warning at once
+// The outcome of a run. An output that cannot be written is a warning at once
 // and an error at the end, so that it takes no other output with it.
 //
 //===----------------------------------------------------------------------===//

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// What a resumed run inherits from the one that saved the checkpoint.
+// The settings that a resumed run inherits from the one that saved the
+// checkpoint.
 //
 //===----------------------------------------------------------------------===//
 

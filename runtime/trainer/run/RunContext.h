@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// What all parts of a run use, and where a run starts.
+// The objects that all parts of a run use, and where a run starts.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// What a run is: the model, the machine, and what its steps cost.
+// The description of a run: the model, the machine, and what its steps cost.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// That the compiler's view of every descriptor is the C struct of Abi.h: the
-// fields of the ABI's table, and those that calls have.
+// Tests that the compiler's view of every descriptor is the C struct of Abi.h:
+// the fields of the ABI's table, and those that calls have.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// What the fuzzers of the importers share.
+// Functions that the fuzzers of the importers share.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// What the readers' fuzz targets share. A reader either throws Error or returns
-// bytes that are there; anything else is a finding.
+// Functions that the readers' fuzz targets share. A reader either throws Error
+// or returns bytes that are there; anything else is a finding.
 //
 //===----------------------------------------------------------------------===//
 

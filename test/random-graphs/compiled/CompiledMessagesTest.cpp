@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// That a device's kernels compress, send and add up what the processor's
+// Tests that a device's kernels compress, send and add up what the processor's
 // runtime does.
 //
 //===----------------------------------------------------------------------===//

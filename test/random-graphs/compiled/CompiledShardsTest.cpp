@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// That compiled kernels for shards run a rank's elements and no others, on the
-// processor and on the emulated device.
+// Tests that compiled kernels for shards run a rank's elements and no others,
+// on the processor and on the emulated device.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// What every transport has to hold to. Runs in all ranks of a launch at the
-// same time (mpirun -n N), or in one process alone.
+// Tests of what every transport has to hold to. Runs in all ranks of a launch
+// at the same time (mpirun -n N), or in one process alone.
 //
 //===----------------------------------------------------------------------===//
 

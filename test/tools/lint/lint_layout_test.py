@@ -277,6 +277,12 @@ class Layout(unittest.TestCase):
             "passes/a.td:3: a doc comment begins with 'What'",
             {"passes/a.td": f"// {LICENSE}\n/// What a loop has.\ndef A;\n"},
         )
+        rule = "//===---===//\n"
+        self.finds(
+            "passes/a.h:4: the comment at the top begins with 'What'",
+            {"passes/a.h": f"// {LICENSE}{rule}//\n// What a step costs.\n//\n{rule}"},
+        )
+        self.clean({"passes/a.h": f"// {LICENSE}{rule}//\n// The cost of a step.\n//\n{rule}"})
         self.clean({
             "passes/a.h": f"// {LICENSE}/// The bytes\n/// of one call.\n/// What follows is read.\nint a;\n"
             "// What is left.\n/// Often, Asymmetric or Whatever.\nint b;\n",

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// What ingotc demands of a model beyond what passes demand of a module: that
-// the trainer could start, and that options name something in it.
+// Checks of a model beyond those of passes on a module: that the trainer could
+// start, and that options name something in it.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// What a compilation that takes more than a few seconds is doing, as a line on
-// a terminal.
+// Shows the progress of a compilation that takes more than a few seconds on a
+// terminal.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// What importers of normalizations and dropout read alike, forward and
+// Functions that importers of normalizations and dropout share, forward and
 // backward.
 //
 //===----------------------------------------------------------------------===//

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// What the importers of gradient operators share: the gradients of an op of the
-// dialect, in the form that --ingot-differentiate gives them.
+// Functions that the importers of gradient operators share: the gradients of an
+// op of the dialect, in the form that --ingot-differentiate gives them.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// What elementwise ops make of a tensor, as polynomials whose coefficients are
+// Results of elementwise ops as polynomials of a tensor, whose coefficients are
 // numbers of each channel: normalizations, and the summands of statistics.
 //
 //===----------------------------------------------------------------------===//

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// What the end of a Parquet file says of its columns, and where they lie.
+// The metadata at the end of a Parquet file: its columns, and where they lie.
 //
 //===----------------------------------------------------------------------===//
 

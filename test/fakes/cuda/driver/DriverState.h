@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// What the parts of the fake driver share: its objects, the GPU's memory, the
-// checker of orders and the recording that is under way.
+// The state that the parts of the fake driver share: its objects, the GPU's
+// memory, the checker of orders and the recording that is under way.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// What the fake driver finds wrong (Order.h).
+// Tests of what the fake driver finds wrong (Order.h).
 //
 //===----------------------------------------------------------------------===//
 

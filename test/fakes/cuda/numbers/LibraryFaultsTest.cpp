@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// What cuDNN has wrong on an H100 its fake has wrong as well, and nothing else.
+// Tests that the fake cuDNN has the faults of cuDNN on an H100, and no others.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// What the instructions of the PTX ISA compute, for the value of one lane.
+// The functions of the instructions of the PTX ISA, for the value of one lane.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// What commands refuse to write to.
+// Tests of what commands refuse to write to.
 //
 //===----------------------------------------------------------------------===//
 

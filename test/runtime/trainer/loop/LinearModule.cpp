@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// What the compiler emits, by hand: linear regression with momentum. The tests
-// of the trainer link it as ingotc links a compiled step. With
-// INGOT_TEST_MATMUL the prediction is a library call.
+// A module as the compiler emits it, written by hand: linear regression with
+// momentum. The tests of the trainer link it as ingotc links a compiled step.
+// With INGOT_TEST_MATMUL the prediction is a library call.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// What runs concurrently with the instructions of a block: barriers in shared
-// memory (mbarrier), loads of tensors (cp.async.bulk.tensor) and products of
-// warpgroups (wgmma), with what orders them.
+// Work that runs concurrently with the instructions of a block: barriers in
+// shared memory (mbarrier), loads of tensors (cp.async.bulk.tensor) and
+// products of warpgroups (wgmma), with what orders them.
 //
 // A clock says how far each warp, and each barrier's phases, have come where
 // something knows of them. An arrival adds the warp's clock to the barrier's,
