@@ -3,7 +3,7 @@
 
 A case is a function `case(ingot)` registered with @case("name"); it raises
 Failure through check() and friends, or Skip. Trainers are compiled once per
-run and set of flags, into a scratch folder.
+build and set of flags (trainer_cache.py), into a scratch folder.
 """
 
 import dataclasses
@@ -17,6 +17,7 @@ import subprocess
 import numpy as np
 import onnx
 import onnx.numpy_helper
+import trainer_cache
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -138,6 +139,7 @@ class Ingot:
         self.bin = pathlib.Path(bin_dir)
         self.scratch = pathlib.Path(scratch)
         self.trainers = {}
+        self.cache = trainer_cache.TrainerCache(bin_dir)
         self.count = 0
 
     def path(self, name):
@@ -174,15 +176,18 @@ class Ingot:
         return [self.bin / "ingotc", *flags]
 
     def compile(self, model, *flags):
-        """The trainer of `model`, compiled once per set of flags."""
+        """The trainer of `model`, compiled once per build and set of flags."""
         key = (str(model), flags)
         if key not in self.trainers:
             digest = hashlib.sha256(repr(key).encode()).hexdigest()[:12]
             folder = self.scratch / "trainers" / digest
             shutil.rmtree(folder, ignore_errors=True)
-            folder.mkdir(parents=True)
-            trainer = folder / "trainer"
-            self.succeed(self.ingotc(model, "-o", trainer, *flags))
+            trainer, known = folder / "trainer", self.cache.key(model, flags)
+            if not known or not self.cache.fetch(known, folder):
+                folder.mkdir(parents=True)
+                self.succeed(self.ingotc(model, "-o", trainer, *flags))
+                if known:
+                    self.cache.store(known, folder)
             self.trainers[key] = trainer
         return self.trainers[key]
 
