@@ -75,7 +75,7 @@ static Value scaleAndShift(Arithmetic a, const NormDims &dims, Value centered,
 }
 
 /// Computes 1 / sqrt(mean of squares + epsilon).
-static Value rstdOf(Arithmetic a, Value meanSquare, APFloat epsilon) {
+static Value rstdOf(Arithmetic a, Value meanSquare, const APFloat &epsilon) {
   return a.rsqrt(a.add(meanSquare, epsilon.convertToDouble()));
 }
 
