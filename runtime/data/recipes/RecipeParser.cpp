@@ -98,8 +98,9 @@ void Recipe::checkSteps() const {
     throw badStep(name, text,
                   "does not say what the input has of the sequences");
   if (hasPicture || isNext)
-    throw badStep(name, text,
-                  "has steps for sequences beside others than bytes and from");
+    throw badStep(
+        name, text,
+        "has steps for sequences, which only bytes and from may accompany");
   bool isLeader = sequence->role == SequenceRole::Tokens;
   if (!isLeader && (sequence->separator || sequence->isCut))
     throw badStep(name, text,
