@@ -65,6 +65,7 @@ HINTS = {
     "line-width": f"wrap it: at most {MAX_COLUMNS} columns outside of tables, code blocks and URLs",
     "glossary": f"use the standard term; {GLOSSARY} lists them",
     "stale-reference": "name a path that exists, from the root of the tree; placeholders are in capitals",
+    "stale-name": "name a function or a variable that exists, or leave it out",
     "unformatted": f"clang-format sees {' '.join(sorted(FORMATTED))}: use one of these endings",
     "figure": f"correct {figures.FILE}, then run `python tools/scripts/figures.py --write`",
     "doc-comment": "say what it is or does in words that need no name next to them: `The size in bytes.`",
@@ -341,6 +342,26 @@ def check_doc_comments(tree):
             before = comment
 
 
+# A function or a variable in a page: `runStep`, `Class::runStep()`.
+NAME = re.compile(r"`(?:\w+::)*([a-z]+[A-Z]\w*)(?:\(\))?`")
+
+
+def check_names(tree):
+    used = {}
+    for name in tree.files:
+        if name.endswith(".md") and not name.startswith(GENERATED):
+            for number, line, is_code in prose.fenced(tree.text(name).splitlines()):
+                for match in [] if is_code else NAME.finditer(line):
+                    used.setdefault(match.group(1), []).append((name, number))
+    known = set()
+    for name in tree.files:
+        if pathlib.PurePosixPath(name).suffix in SOURCES | {".js"}:
+            known.update(re.findall(r"[a-z]+[A-Z]\w*", tree.text(name)) if used else [])
+    for word, places in used.items():
+        for name, number in places if word not in known else []:
+            tree.error("stale-name", name, number, f"no source has the name {word}")
+
+
 CHANGELOG = "CHANGELOG.md"
 
 
@@ -391,6 +412,7 @@ CHECKS = [
     check_glossary,
     check_references,
     check_figures,
+    check_names,
     check_version,
     check_doc_comments,
     check_endings,

@@ -297,6 +297,15 @@ class Layout(unittest.TestCase):
             self.finds(what, {**build, "CHANGELOG.md": f"# Changes\n\n## {title}\n"})
         self.finds("CHANGELOG.md:1: 'nothing' should be '1.2.0 (DATE)'", {**build, "CHANGELOG.md": "# Changes\n"})
 
+    def test_stale_names(self):
+        source = {"passes/a.cpp": f"// {LICENSE}void runStep();\n"}
+        self.clean(
+            {**source, "docs/a.md": "`runStep`, `A::runStep()`, `RunOther`, `run_other`\n```text\n`runOther`\n```\n"}
+        )
+        for text in ("`runOther`", "`Class::runOther()`"):
+            what = "docs/a.md:2: no source has the name runOther"
+            self.finds(what, {**source, "docs/a.md": f"\nSee {text}.\n"})
+
     def test_unformatted_files(self):
         for end in ("hpp", "cc", "cu"):
             name = f"passes/a.{end}"
