@@ -14,5 +14,19 @@ die() {
   exit 1
 }
 
+# build PRESET ARGUMENT...: builds, and says every tenth of it, with the time.
+# The output goes to standard output whole, so that it can be kept.
+build() {
+  local start=$SECONDS line percent next=10
+  NINJA_STATUS='[%p] ' cmake --build --preset "$@" 2>&1 | while IFS= read -r line; do
+    printf '%s\n' "$line"
+    [[ $line =~ ^\[\ *([0-9]+)%\] ]] || continue
+    percent=${BASH_REMATCH[1]}
+    [ "$percent" -ge "$next" ] || continue
+    say "built $percent % ($((SECONDS - start)) s)" >&3
+    next=$((percent / 10 * 10 + 10))
+  done
+}
+
 # What tools/setup installed goes first, a CMake that is new enough above all.
 export PATH="$deps/python/bin:$PATH"
