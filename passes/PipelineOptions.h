@@ -35,7 +35,8 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
   Setting<std::string> metrics{
       *this, "metrics NAMES",
       "metrics of evaluations, separated by commas: accuracy, topK, f1, auc, "
-      "confusion, perplexity, mae, r2, as far as the loss has them"};
+      "confusion, perplexity, mae, r2, as far as the loss has them; of every "
+      "training step with train- before the name, as in train-accuracy"};
   Setting<std::string> optimizer{*this, "optimizer NAME",
                                  joinChoices(getOptimizerNames()) +
                                      " (that of --optimizer-model, or adamw)",

@@ -12,6 +12,7 @@
 #include "dialects/ingot/builders/Arithmetic.h"
 #include "dialects/ingot/ir/Signature.h"
 #include "dialects/ingot/ir/States.h"
+#include "dialects/ingot/ir/StepResults.h"
 
 namespace ingot {
 #define GEN_PASS_DEF_ACCUMULATEGRADIENTS
@@ -78,7 +79,13 @@ struct AccumulateGradients
         results.entries[i].value =
             at.cast(sum, tensorType(value).getElementType());
         ++numAccumulated;
+        continue;
       }
+      auto name = results.entries[i].attributes.getAs<StringAttr>(kNameAttr);
+      if (name && isMetricSum(name))
+        results.entries[i].value =
+            addTo(step, Arithmetic(builder, value.getLoc()),
+                  (name.getValue() + "/sum").str(), isFirst, value, results);
     }
     results.apply(step);
     getOperation()->setAttr(kGradAccumulationAttr,

@@ -40,6 +40,7 @@ static std::string getLossHint() {
 }
 
 static constexpr StringLiteral kMetricsAttr = "ingot.metrics";
+static constexpr StringLiteral kTrainMetricsAttr = "ingot.train_metrics";
 
 namespace {
 /// The loss, and the result of @forward that it is computed from.
@@ -71,7 +72,7 @@ private:
   void evaluateTerm(Signature step, const LossOfResult &term, unsigned number,
                     Value output, StringRef labelsName, ResultList &results);
 
-  SmallVector<std::string> wanted;
+  MetricNames wanted;
 };
 } // namespace
 
@@ -222,18 +223,18 @@ FailureOr<LossOfResult> AttachLoss::chooseResult(Signature forward, Loss term,
 
 /// Metrics are those of the first term.
 LogicalResult AttachLoss::chooseMetrics(const Loss &first) {
-  llvm::Expected<SmallVector<std::string>> parsed =
-      parseMetrics(metrics, first);
+  llvm::Expected<MetricNames> parsed = parseMetrics(metrics, first);
   if (!parsed)
     return emitOptionError(&getContext(), "metrics",
                            llvm::toString(parsed.takeError()),
                            "leave out what the loss has not");
   wanted = std::move(*parsed);
-  if (!wanted.empty())
-    getOperation()->setAttr(
-        kMetricsAttr,
-        Builder(&getContext())
-            .getStrArrayAttr(llvm::to_vector_of<StringRef>(wanted)));
+  Builder builder(&getContext());
+  for (auto [name, list] : {std::pair(kMetricsAttr, &wanted.evaluation),
+                            std::pair(kTrainMetricsAttr, &wanted.training)})
+    if (!list->empty())
+      getOperation()->setAttr(
+          name, builder.getStrArrayAttr(llvm::to_vector_of<StringRef>(*list)));
   return success();
 }
 
@@ -324,6 +325,7 @@ void AttachLoss::buildTrainStep(Signature step, const Terms &terms) {
   bool returnsWeight = weigh && terms.size() == 1;
 
   Value whole, weight;
+  ResultList sums;
   for (const LossOfResult &term : terms) {
     Value mean = terminator->getOperand(term.result);
     if (term.loss.kind != Loss::Output) {
@@ -331,6 +333,9 @@ void AttachLoss::buildTrainStep(Signature step, const Terms &terms) {
           addLabels(step, term.loss, tensorType(mean), term.loss.labelsName());
       LossTerms parts = buildLossTerms(builder, loc, term.loss, mean, labels,
                                        /*wantCorrect=*/false);
+      if (&term == terms.begin())
+        buildTrainingMetrics(builder, loc, wanted.training,
+                             {term.loss, mean, labels, parts.counted}, sums);
       Value total = a.sumAll(parts.losses);
       Type element = tensorType(total).getElementType();
       auto elements =
@@ -358,6 +363,7 @@ void AttachLoss::buildTrainStep(Signature step, const Terms &terms) {
   results.addNamed("loss", scalarF32(a, whole));
   if (weight)
     results.addNamed("loss_weight", scalarF32(a, weight));
+  results.entries.append(sums.entries);
   for (const ResultList::Entry &entry : ResultList::of(step).entries)
     if (entry.state())
       results.add(entry.value, entry.attributes);
@@ -439,8 +445,8 @@ void AttachLoss::evaluateTerm(Signature step, const LossOfResult &term,
   if (terms.correct && terms.weights)
     results.addNamed("correct_count", labelCount);
   if (number == 0)
-    buildMetrics(builder, loc, wanted, {term.loss, output, labels, counts},
-                 results);
+    buildEvaluationMetrics(builder, loc, wanted.evaluation,
+                           {term.loss, output, labels, counts}, results);
 }
 
 void AttachLoss::buildEvalStep(Signature step, const Terms &terms,
@@ -532,6 +538,11 @@ LogicalResult AttachLoss::completeImported(func::FuncOp train,
     eraseUnusedData(signature);
   if (failed(chooseMetrics(chosen.loss)))
     return failure();
+  if (!wanted.training.empty())
+    return emitOptionError(&getContext(), "metrics",
+                           "the training step of the model is complete: "
+                           "nothing else is computed in it",
+                           "leave out what begins with train-");
   buildEvalStep(cloneForward(forward, kEvalStepName), Terms{chosen}, labels);
   Signature predict = cloneForward(forward, kPredictName);
   if (chosen.loss.kind == Loss::Output && modelOutputs(predict).size() > 1) {

@@ -4,6 +4,7 @@
 
 #include "dialects/ingot/builders/Arithmetic.h"
 #include "dialects/ingot/ir/Signature.h"
+#include "dialects/ingot/ir/StepResults.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -11,6 +12,9 @@
 
 using namespace mlir;
 using namespace ingot;
+
+/// The prefix of names of metrics of training steps.
+static constexpr StringLiteral kTrainingPrefix = "train-";
 
 namespace {
 
@@ -57,7 +61,7 @@ struct Table {
     return ones(ifCounted(hit));
   }
   void add(const Twine &name, Value value) {
-    results.addNamed(("metric." + name).str(), value);
+    results.addNamed((kMetricPrefix + name).str(), value);
   }
 };
 
@@ -69,6 +73,9 @@ struct MetricKind {
   /// In the order of Loss::Labels; null where labels of that kind have no such
   /// metric.
   Build builds[4];
+  /// Whether the values that a metric is computed from are sums, and the metric
+  /// is one number, so that it can be that of a training step.
+  bool ofSteps = true;
 
   Build getBuild(const Loss &loss) const {
     return loss.kind == Loss::Output
@@ -285,15 +292,19 @@ static void sumSquares(Table &table, StringRef) {
 // The metrics
 //===----------------------------------------------------------------------===//
 
-/// For what the evaluation computes anyway.
+/// For what is made of the loss.
 static void addNothing(Table &, StringRef) {}
 
 static constexpr MetricKind kMetrics[] = {
-    {"accuracy", {addNothing, countLikeliest, countRight, nullptr}},
+    {"accuracy", {countLikeliest, countLikeliest, countRight, nullptr}},
     {"top", {countTop, countTop, nullptr, nullptr}},
     {"f1", {countConfusions, countConfusions, countPositives, nullptr}},
-    {"auc", {keepProbabilities, keepProbabilities, keepLogits, nullptr}},
-    {"confusion", {countConfusions, countConfusions, nullptr, nullptr}},
+    {"auc",
+     {keepProbabilities, keepProbabilities, keepLogits, nullptr},
+     /*ofSteps=*/false},
+    {"confusion",
+     {countConfusions, countConfusions, nullptr, nullptr},
+     /*ofSteps=*/false},
     {"perplexity", {addNothing, nullptr, nullptr, nullptr}},
     {"mae", {nullptr, nullptr, nullptr, sumErrors}},
     {"r2", {nullptr, nullptr, nullptr, sumSquares}}};
@@ -311,44 +322,81 @@ static const MetricKind *findMetric(StringRef name) {
   return nullptr;
 }
 
-llvm::Expected<SmallVector<std::string>> ingot::parseMetrics(StringRef text,
-                                                             const Loss &loss) {
+/// Lists the metrics that there are where a model is trained with the loss.
+static std::string listMetrics(const Loss &loss, bool ofSteps) {
+  std::string known;
+  for (const MetricKind &kind : kMetrics)
+    if (kind.getBuild(loss) && (!ofSteps || kind.ofSteps))
+      known += (known.empty() ? "" : ", ") +
+               (ofSteps ? kTrainingPrefix : StringLiteral("")).str() +
+               kind.name.str() + (kind.name == "top" ? "K" : "");
+  return known;
+}
+
+llvm::Expected<MetricNames> ingot::parseMetrics(StringRef text,
+                                                const Loss &loss) {
   SmallVector<StringRef> names;
   text.split(names, ',', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
-  SmallVector<std::string> metrics;
+  MetricNames metrics;
   for (StringRef name : names) {
-    name = name.trim();
-    const MetricKind *kind = findMetric(name);
-    if (kind && kind->getBuild(loss)) {
-      if (!llvm::is_contained(metrics, name))
-        metrics.push_back(name.str());
+    StringRef metric = name = name.trim();
+    bool ofSteps = metric.consume_front(kTrainingPrefix);
+    const MetricKind *kind = findMetric(metric);
+    if (kind && kind->getBuild(loss) && (!ofSteps || kind->ofSteps)) {
+      auto &list = ofSteps ? metrics.training : metrics.evaluation;
+      if (!llvm::is_contained(list, metric))
+        list.push_back(metric.str());
       continue;
     }
-    std::string known;
-    for (const MetricKind &other : kMetrics)
-      if (other.getBuild(loss))
-        known += (known.empty() ? "" : ", ") + other.name.str() +
-                 (other.name == "top" ? "K" : "");
+    std::string known = listMetrics(loss, ofSteps);
     return llvm::createStringError(
-        llvm::formatv("'{0}' is no metric of {1}: {2}", name, loss.str(),
+        llvm::formatv("'{0}' is no metric of {1}{2}: {3}", name,
+                      ofSteps ? "training steps with " : "", loss.str(),
                       known.empty() ? "it has none" : "it has " + known)
             .str());
   }
   return metrics;
 }
 
-void ingot::buildMetrics(OpBuilder &builder, Location loc,
-                         ArrayRef<std::string> metrics,
-                         const MetricOperands &operands, ResultList &results) {
+static void buildMetrics(Table &table, ArrayRef<std::string> metrics,
+                         const Loss &loss) {
+  for (const std::string &name : metrics)
+    findMetric(name)->getBuild(loss)(table, name);
+  Value rows = table.counted
+                   ? table.a.sumAll(table.ones(table.counted))
+                   : table.a.constant(
+                         RankedTensorType::get({}, table.builder.getF32Type()),
+                         static_cast<double>(table.rows()));
+  table.add("rows", rows);
+}
+
+void ingot::buildEvaluationMetrics(OpBuilder &builder, Location loc,
+                                   ArrayRef<std::string> metrics,
+                                   const MetricOperands &operands,
+                                   ResultList &results) {
   if (metrics.empty())
     return;
   Table table(builder, loc, operands, results);
-  for (const std::string &name : metrics)
-    findMetric(name)->getBuild(operands.loss)(table, name);
-  Value rows =
-      table.counted
-          ? table.a.sumAll(table.ones(table.counted))
-          : table.a.constant(RankedTensorType::get({}, builder.getF32Type()),
-                             static_cast<double>(table.rows()));
-  table.add("rows", rows);
+  // Evaluations count right classes beside the loss, whatever the metrics.
+  bool hasAccuracy = operands.loss.hasClasses();
+  buildMetrics(table,
+               llvm::filter_to_vector(metrics,
+                                      [&](const std::string &name) {
+                                        return !hasAccuracy ||
+                                               name != "accuracy";
+                                      }),
+               operands.loss);
+}
+
+void ingot::buildTrainingMetrics(OpBuilder &builder, Location loc,
+                                 ArrayRef<std::string> metrics,
+                                 const MetricOperands &operands,
+                                 ResultList &results) {
+  // Without sums, a metric is made of the loss.
+  if (llvm::all_of(metrics, [&](const std::string &name) {
+        return findMetric(name)->getBuild(operands.loss) == addNothing;
+      }))
+    return;
+  Table table(builder, loc, operands, results);
+  buildMetrics(table, metrics, operands.loss);
 }

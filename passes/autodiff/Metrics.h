@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// Metrics of evaluations: what the compiled evaluation computes of a batch, of
-// which the trainer makes the metric of all samples
-// (runtime/trainer/evaluate/EvaluationMetrics.cpp).
+// Metrics of evaluations and training steps: what the compiled function
+// computes of a batch, of which the trainer makes the metric of all samples
+// (runtime/observe/MetricSums.cpp).
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,16 +24,29 @@ struct MetricOperands {
   mlir::Value counted;
 };
 
+/// The metrics that are computed, by their names.
+struct MetricNames {
+  llvm::SmallVector<std::string> evaluation, training;
+};
+
 /// Splits a list of metrics, which commas separate, and checks that each can be
-/// computed where a model is trained with the loss.
-llvm::Expected<llvm::SmallVector<std::string>>
-parseMetrics(llvm::StringRef text, const Loss &loss);
+/// computed where a model is trained with the loss. Those of training steps
+/// begin with `train-`.
+llvm::Expected<MetricNames> parseMetrics(llvm::StringRef text,
+                                         const Loss &loss);
 
 /// Adds what the metrics need of a batch to the results of the evaluation:
 /// sums, and with names that begin with `metric.rows.` values of each sample.
-void buildMetrics(mlir::OpBuilder &builder, mlir::Location loc,
-                  llvm::ArrayRef<std::string> metrics,
-                  const MetricOperands &operands, ResultList &results);
+void buildEvaluationMetrics(mlir::OpBuilder &builder, mlir::Location loc,
+                            llvm::ArrayRef<std::string> metrics,
+                            const MetricOperands &operands,
+                            ResultList &results);
+
+/// Adds the sums that the metrics need of a batch to the results of the
+/// training step.
+void buildTrainingMetrics(mlir::OpBuilder &builder, mlir::Location loc,
+                          llvm::ArrayRef<std::string> metrics,
+                          const MetricOperands &operands, ResultList &results);
 
 } // namespace ingot
 

@@ -18,8 +18,9 @@ def AttachLoss : Pass<"ingot-attach-loss", "::mlir::ModuleOp"> {
     - `@train_step` returns the loss, a scalar f32 named `loss`, and the states that the
       forward pass updates;
     - `@eval_step` returns `loss_sum`, `loss_count` and, for a cross entropy, `correct`, over the samples
-      whose index is below the input `valid`: the rest of the batch is padding. For the metrics of the option it returns
-      what they are computed from, as results `metric.NAME`: sums over samples, or in `metric.rows.NAME` values of each;
+      whose index is below the input `valid`: the rest of the batch is padding. For the metrics of the option it has
+      what they are computed from, as results `metric.NAME`: sums over samples, or in `metric.rows.NAME` values of each.
+      `@train_step` returns such sums for metrics of training steps;
     - `@predict` returns the model's outputs.
 
     Evaluation and prediction use the inference form of ops that have one
@@ -56,7 +57,8 @@ def AttachLoss : Pass<"ingot-attach-loss", "::mlir::ModuleOp"> {
   let options = [Option<"loss", "loss", "std::string", "\"\"",
       "the name of a loss of the table, with settings, or a sum of them; the only output if that is a float scalar">,
     Option<"metrics", "metrics", "std::string", "\"\"",
-      "metrics of evaluations, separated by commas: accuracy, topK, f1, auc, confusion, perplexity, mae, r2">,
+      "metrics of evaluations, separated by commas: accuracy, topK, f1, auc, confusion, perplexity, mae, r2; of "
+      "training steps with `train-` before the name">,
     Option<"weigh", "weigh", "bool", "false",
       "where labels can be ignored, divide by the number of all labels, and return the fraction that counts as "
       "`loss_weight`: sums of both, over micro-batches or ranks, give the mean">];
@@ -89,10 +91,11 @@ def AccumulateGradients : Pass<"ingot-accumulate-gradients", "::mlir::ModuleOp">
   let summary = "accumulates gradients and loss over several micro-batches";
   let description = [{
     Each gradient that `@train_step` returns, the loss, and its weight become the sum over this micro-batch and those
-    before it in the step; without the result `loss_weight` (`--ingot-attach-loss=weigh`) each micro-batch has weight
-    1. `--ingot-average-gradients` turns the sums into means. The sums are states of the role `accumulator`. The state
-    `@micro_step` counts micro-batches within the step: the first one does not read the sums, which therefore need not
-    be cleared. Random ops use `@step` times `count` plus `@micro_step` as their step.
+    before it in the step, as do sums that metrics are computed from (`metric.NAME`); without the result `loss_weight`
+    (`--ingot-attach-loss=weigh`) each micro-batch has weight 1. `--ingot-average-gradients` turns the sums of gradients
+    and losses into means. The sums are states of the role `accumulator`. The state `@micro_step` counts micro-batches
+    within the step: the first one does not read the sums, which therefore need not be cleared. Random ops use `@step`
+    times `count` plus `@micro_step` as their step.
 
     Before: `-> (tensor<f32> {ingot.name = "loss"}, tensor<4x3xf32> {ingot.gradient = @w})`
 

@@ -13,7 +13,8 @@ include "mlir/Pass/PassBase.td"
 def ReduceGradients : Pass<"ingot-reduce-gradients", "::mlir::ModuleOp"> {
   let summary = "all-reduces gradients over the ranks, in buckets";
   let description = [{
-    Each gradient that `@train_step` returns, the loss, and its weight become the sum over the ranks of the run;
+    Each gradient that `@train_step` returns, the loss, its weight and sums that metrics are computed from
+    (`metric.NAME`) become the sum over the ranks of the run;
     without the result `loss_weight` (`--ingot-attach-loss=weigh`) each rank has weight 1. `--ingot-average-gradients`
     turns the sums into means over all samples that count on any rank. With `grad-comm`, f32 gradients are rounded
     before they are sent, and sums after each addition; the loss is not. Running statistics become the mean over

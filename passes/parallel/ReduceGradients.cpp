@@ -12,6 +12,7 @@
 #include "dialects/ingot/builders/Arithmetic.h"
 #include "dialects/ingot/ir/Diagnostics.h"
 #include "dialects/ingot/ir/Signature.h"
+#include "dialects/ingot/ir/StepResults.h"
 #include "dialects/ingot/support/Remarks.h"
 #include "dialects/ingot/target/Machine.h"
 #include "passes/parallel/GradComm.h"
@@ -142,8 +143,9 @@ private:
              isa<FloatType>(tensorType(entry.value).getElementType());
     if (entry.gradient())
       return true;
-    auto name = entry.attributes.getAs<StringAttr>("ingot.name");
-    return name && (name == "loss" || name == "loss_weight");
+    auto name = entry.attributes.getAs<StringAttr>(kNameAttr);
+    return name &&
+           (name == "loss" || name == "loss_weight" || isMetricSum(name));
   }
 
   /// Puts tensors into buckets in the order in which they are computed. A

@@ -341,6 +341,7 @@ static Manifest readManifest(const Field &root) {
     manifest.evalPartial = root["eval_partial"].getBool();
   for (auto [key, names] :
        {std::pair("metrics", &manifest.metrics),
+        std::pair("train_metrics", &manifest.trainMetrics),
         std::pair("shifted_labels", &manifest.shiftedLabels)})
     if (root.has(key))
       for (const Field &name : root[key].getItems())

@@ -243,9 +243,9 @@ struct Manifest {
   /// How many steps, from the first on, run uncompressed_step.
   int64_t uncompressedSteps = 0;
   bool evalPartial = true, dataParallel = false;
-  /// The metrics of evaluations, beside the loss, and the inputs that the model
-  /// shifts (InputSpec::isShifted).
-  std::vector<std::string> metrics, shiftedLabels;
+  /// The metrics of evaluations and of training steps, beside the loss, and the
+  /// inputs that the model shifts (InputSpec::isShifted).
+  std::vector<std::string> metrics, trainMetrics, shiftedLabels;
   WeightsKind weights = WeightsKind::Embed;
   /// The checksum of the file of weights beside the trainer.
   std::optional<int64_t> weightsCrc;

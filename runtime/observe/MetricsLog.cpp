@@ -119,8 +119,10 @@ void MetricsLog::write(const StepMetrics &metrics) {
   if (!records.isOpen())
     return;
   std::string norm;
+  for (const auto &[name, value] : metrics.values)
+    norm += fmt::format("\"{}\": {}, ", name, format(value));
   if (metrics.gradNorm)
-    norm = fmt::format("\"grad_norm\": {}, ", format(*metrics.gradNorm));
+    norm += fmt::format("\"grad_norm\": {}, ", format(*metrics.gradNorm));
   if (metrics.lossScale)
     norm += fmt::format("\"loss_scale\": {}, ", format(*metrics.lossScale));
   if (metrics.isGuarded)

@@ -10,6 +10,7 @@
 
 #include "runtime/core/Error.h"
 #include "runtime/core/files/RecordFile.h"
+#include "runtime/observe/MetricSums.h"
 #include "runtime/observe/StepStatistics.h"
 
 #include <cstdint>
@@ -20,10 +21,16 @@
 
 namespace ingot::runtime {
 
+/// Metrics by their names, in the order of the log.
+using MetricList = std::vector<std::pair<std::string, double>>;
+
 struct StepMetrics {
   int64_t step = 0;
   float loss = 0;
   double lr = 0;
+  /// Sums over the samples of the step, and the metrics made of them.
+  MetricSums sums = {};
+  MetricList values = {};
   std::optional<float> gradNorm;
   /// The step's loss scale, with loss scaling, and whether its update was
   /// skipped, if it can be.
@@ -50,9 +57,6 @@ struct StepMetrics {
   };
   std::optional<Data> data = std::nullopt;
 };
-
-/// The metrics of an evaluation by their names, in the order of the log.
-using MetricList = std::vector<std::pair<std::string, double>>;
 
 /// A square matrix of numbers, by rows, like a confusion matrix.
 struct MetricTable {

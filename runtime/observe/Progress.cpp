@@ -31,6 +31,14 @@ Progress::Progress(Console &console, MetricsLog &log, const Watch *watch,
       findProblem(std::move(findProblem)), runStart(Clock::now()),
       stepStart(runStart), epochStart(runStart) {}
 
+MetricList Progress::measure(const MetricSums &sums, double loss) const {
+  MetricList values;
+  for (const std::string &name : settings.metrics)
+    values.push_back({"train_" + name,
+                      computeMetric(name, sums, loss).value_or(std::nan(""))});
+  return values;
+}
+
 void Progress::add(StepMetrics metrics, bool endsEpoch, bool endsRun,
                    double dataMs, int64_t tokens) {
   Clock::time_point now = Clock::now();
@@ -49,8 +57,14 @@ void Progress::add(StepMetrics metrics, bool endsEpoch, bool endsRun,
   ++epochTaken;
   epochSamples += metrics.samples;
   statistics.add(metrics.stepMs, dataMs, metrics.cost);
-  bool isLogged = step % settings.logEvery == 0 || endsEpoch || endsRun ||
-                  !std::isfinite(metrics.loss);
+  // Samples without a finite loss have no metrics either.
+  bool isFinite = std::isfinite(metrics.loss);
+  metrics.values = measure(metrics.sums, metrics.loss);
+  for (auto &[name, value] : metrics.values)
+    if (!isFinite)
+      value = std::nan("");
+  bool isLogged =
+      step % settings.logEvery == 0 || endsEpoch || endsRun || !isFinite;
   if (isLogged) {
     if (endsRun || statistics.isFull() ||
         (endsEpoch && statistics.isWorthwhile()))
@@ -58,9 +72,10 @@ void Progress::add(StepMetrics metrics, bool endsEpoch, bool endsRun,
     log.write(metrics);
   }
   checkFinite(metrics);
-  if (!std::isfinite(metrics.loss))
+  if (!isFinite)
     return;
   epochLoss += metrics.loss;
+  epochSums.add(metrics.sums);
   ++epochSteps;
 }
 
@@ -150,11 +165,13 @@ void Progress::resume() {
 std::string Progress::describe(int64_t epoch, int64_t totalSteps,
                                Clock::time_point now) const {
   double seconds = getMilliseconds(now - epochStart) * 1e-3;
-  std::string loss =
-      epochSteps == 0
-          ? "no finite loss"
-          : fmt::format("loss {:.4f}",
-                        epochLoss / static_cast<double>(epochSteps));
+  std::string loss = "no finite loss";
+  if (epochSteps != 0) {
+    double mean = epochLoss / static_cast<double>(epochSteps);
+    loss = fmt::format("loss {:.4f}", mean);
+    for (const auto &[name, value] : measure(epochSums, mean))
+      loss += fmt::format("  {} {:.4f}", name, value);
+  }
   std::string ofAll =
       totalSteps == kEndless ? "" : fmt::format("/{}", totalSteps);
   return fmt::format("epoch {}  step {}{}  {}  {} samples/s", epoch, step,
@@ -185,6 +202,7 @@ void Progress::endEpoch(int64_t epoch, int64_t totalSteps) {
                  describeMeasured(getMilliseconds(now - epochStart) * 1e-3) +
                  describeLeft(totalSteps, now));
   epochLoss = 0;
+  epochSums = {};
   epochSteps = epochSamples = epochTaken = 0;
   epochStart = now;
 }

@@ -44,6 +44,8 @@ public:
     /// Whether a step that changed nothing because it was not finite is passed
     /// over, without loss scaling.
     bool skips = false;
+    /// The metrics of steps beside the loss.
+    std::vector<std::string> metrics = {};
     /// Null with one rank, and where the host does not wait for collectives.
     StepStatistics::ReadCommunication readCommunication = nullptr;
   };
@@ -78,6 +80,8 @@ public:
 private:
   using Clock = std::chrono::steady_clock;
 
+  /// Computes the metrics of samples with that mean loss.
+  MetricList measure(const MetricSums &sums, double loss) const;
   void checkFinite(const StepMetrics &metrics);
   /// Returns what in the data of a step explains a loss that is not finite;
   /// empty for nothing.
@@ -101,6 +105,7 @@ private:
   /// The steps that were added in this run.
   int64_t stepsAdded = 0;
   double epochLoss = 0;
+  MetricSums epochSums;
   /// The finite losses of the epoch, and the samples and number of all its
   /// steps.
   int64_t epochSteps = 0, epochSamples = 0, epochTaken = 0;

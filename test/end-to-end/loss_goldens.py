@@ -146,19 +146,54 @@ def ofdistributions(y, labels, loss):
 METRICS = {"mlp": ofclasses, "segmentation": ofpixels, "multilabel": ofprobabilities, "regression": ofvalues}
 
 
-def train(name, loss_of, data):
+def ofcounted(y, labels, loss):
+    """Labels of IGNORED do not count."""
+    counted = labels != IGNORED
+    p, labels = y.double().softmax(1).numpy()[counted], labels[counted]
+    return {
+        "accuracy": sk.accuracy_score(labels, p.argmax(1)),
+        "top3": sk.top_k_accuracy_score(labels, p, k=3, labels=range(p.shape[1])),
+        "f1": sk.f1_score(labels, p.argmax(1), average="macro"),
+        "perplexity": float(np.exp(loss)),
+    }
+
+
+def ofcolumns(y, labels, loss):
+    """Columns without positives count as 0."""
+    y = y.numpy()
+    return {
+        "accuracy": sk.accuracy_score(labels, y > 0),
+        "f1": sk.f1_score(labels, y > 0, average="macro", zero_division=0),
+    }
+
+
+IGNORED = 3
+# The case, its loss, and what is computed of each training step.
+TRAINING = [
+    ("mlp", f"cross-entropy:ignore={IGNORED}", lambda y, t: F.cross_entropy(y, t, ignore_index=IGNORED), ofcounted),
+    ("multilabel", "bce-with-logits", F.binary_cross_entropy_with_logits, ofcolumns),
+    ("regression", "mse", F.mse_loss, ofvalues),
+]
+
+
+def train(name, loss_of, data, metrics_of=None):
     case = goldens.CASES[name]
     torch.manual_seed(0)
     model = copy.deepcopy(case.model())
     optimizer = torch.optim.SGD(model.parameters(), lr=float(RATE))
-    losses = []
+    losses, metrics = [], []
     for step in range(STEPS):
         at = step % goldens.BATCHES * case.batch
         optimizer.zero_grad()
-        loss = loss_of(model(data["x"][at : at + case.batch]), data["labels"][at : at + case.batch])
+        output, labels = model(data["x"][at : at + case.batch]), data["labels"][at : at + case.batch]
+        loss = loss_of(output, labels)
+        if metrics_of:
+            metrics.append(metrics_of(output.detach(), labels.numpy(), loss.item()))
         loss.backward()
         optimizer.step()
         losses.append(loss.item())
+    if metrics_of:
+        return losses, {name: [step[name] for step in metrics] for name in metrics[0]}
     model.eval()
     with torch.no_grad():
         output = model(data["x"])
@@ -167,7 +202,7 @@ def train(name, loss_of, data):
 
 def main():
     torch.set_num_threads(1)
-    record = {"steps": STEPS, "lr": RATE, "losses": [], "metrics": {}}
+    record = {"steps": STEPS, "lr": RATE, "losses": [], "metrics": {}, "training": []}
     sets = {
         name: goldens.CASES[name].data(torch.Generator().manual_seed(1), goldens.BATCHES * goldens.CASES[name].batch)
         for name in METRICS
@@ -184,6 +219,9 @@ def main():
     for name, metrics in METRICS.items():
         _, evaluated, output = train(name, plain[name], sets[name])
         record["metrics"][name] = metrics(output, sets[name]["labels"].numpy(), evaluated)
+    for name, flag, loss_of, metrics_of in TRAINING:
+        losses, metrics = train(name, loss_of, sets[name], metrics_of)
+        record["training"].append({"case": name, "loss": flag, "losses": losses, "metrics": metrics})
     path = goldens.HERE / "goldens-losses.json"
     path.write_text(json.dumps(record, indent=0) + "\n")
 

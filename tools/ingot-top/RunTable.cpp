@@ -133,6 +133,7 @@ static std::vector<std::string> describe(const std::string &name,
           describeState(run),
           step,
           recent.empty() ? "" : number(recent.back().loss, "{:.4g}"),
+          getField(run.getLast(), "train_accuracy", "{:.2f} %", 100),
           drawLosses(run),
           evaluated,
           getField(run.getLast(), "lr", "{:.3g}"),
@@ -148,10 +149,10 @@ static std::vector<std::string> describe(const std::string &name,
 std::vector<std::string> ingot::makeTable(const std::vector<NamedRun> &runs,
                                           size_t width, bool color) {
   std::vector<Column> columns = {
-      {"run", 0},    {"state", 0},  {"step", 0}, {"loss", 0},
-      {"", 5},       {"eval", 1},   {"lr", 6},   {"samples/s", 1},
-      {"P50 ms", 2}, {"P99 ms", 4}, {"data", 2}, {"of best", 5},
-      {"MiB", 3},    {"left", 0}};
+      {"run", 0},       {"state", 0},  {"step", 0},   {"loss", 0},
+      {"train", 2},     {"", 5},       {"eval", 1},   {"lr", 6},
+      {"samples/s", 1}, {"P50 ms", 2}, {"P99 ms", 4}, {"data", 2},
+      {"of best", 5},   {"MiB", 3},    {"left", 0}};
   for (const auto &[name, run] : runs) {
     std::vector<std::string> cells = describe(name, *run);
     for (size_t i = 0; i < columns.size(); ++i)

@@ -295,6 +295,7 @@ json::Object ingot::buildManifest(ModuleOp module, WeightStorage weights) {
 
   for (auto [attribute, key] :
        {std::pair("ingot.metrics", "metrics"),
+        std::pair("ingot.train_metrics", "train_metrics"),
         std::pair("ingot.shifted_labels", "shifted_labels")}) {
     auto listed = module->getAttrOfType<ArrayAttr>(attribute);
     if (!listed)

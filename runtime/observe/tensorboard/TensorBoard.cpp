@@ -9,10 +9,20 @@ TensorBoard::TensorBoard(const std::string &folder, int64_t step)
   events.restartAt(step + 1);
 }
 
+/// Returns a metric's name without what it is a metric of.
+static std::string getShortName(const std::string &name) {
+  for (std::string_view prefix : {"eval_", "train_"})
+    if (name.starts_with(prefix))
+      return name.substr(prefix.size());
+  return name;
+}
+
 void TensorBoard::write(const StepMetrics &metrics) {
   Summary summary;
   summary.addScalar("train/loss", metrics.loss);
   summary.addScalar("train/lr", metrics.lr);
+  for (const auto &[name, value] : metrics.values)
+    summary.addScalar("train/" + getShortName(name), value);
   if (metrics.gradNorm)
     summary.addScalar("train/grad_norm", *metrics.gradNorm);
   if (metrics.lossScale)
@@ -56,9 +66,7 @@ void TensorBoard::write(const StepMetrics &metrics) {
 
 void TensorBoard::write(const EvalMetrics &metrics) {
   Summary summary;
-  for (const auto &[name, value] : metrics.values) {
-    bool isEval = name.starts_with("eval_");
-    summary.addScalar("eval/" + (isEval ? name.substr(5) : name), value);
-  }
+  for (const auto &[name, value] : metrics.values)
+    summary.addScalar("eval/" + getShortName(name), value);
   events.write(metrics.step, summary);
 }

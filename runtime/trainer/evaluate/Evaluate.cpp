@@ -144,8 +144,9 @@ ingot::runtime::evaluate(const RunContext &context, const Datasets &datasets,
     left += data.getSamples() - samples;
     forEachBatch(session, function, data, passes[i], options, ranks.getRank(),
                  ranks.getSize(), [&](int64_t) {
-                   sums.add(session, session.fetchResults(function));
-                   metrics.add(session, function);
+                   Results results = session.fetchResults(function);
+                   sums.add(session, results);
+                   metrics.add(session, results);
                    if (context.stop.getSignal())
                      sums.isCut() = 1;
                    return sums.isCut() == 0;

@@ -159,6 +159,9 @@ StepMetrics StepRunner::read(const Started &step) const {
     metrics.gradNorm = readScalar("grad_norm");
   if (function.findOutput("loss_scale"))
     metrics.lossScale = readScalar("loss_scale");
+  for (const TensorSpec &output : function.outputs)
+    if (std::string name = MetricSums::getName(output.name); !name.empty())
+      metrics.sums.add(name, context.session.readValues(step.results, output));
   metrics.isGuarded = function.findOutput("skipped") != nullptr;
   if (metrics.isGuarded)
     metrics.skipped = readScalar("skipped") != 0;

@@ -193,6 +193,7 @@ Progress::Settings Trainer::makeProgressSettings() const {
   Progress::Settings settings;
   settings.logEvery = options.logEvery;
   settings.printEvery = options.isGiven("--log-every") ? options.logEvery : 0;
+  settings.metrics = context.getManifest().trainMetrics;
   settings.skips = options.nan == NanPolicy::Skip;
   // A GPU waits for its collectives by itself.
   if (ranks.getSize() > 1 && context.getManifest().targetKind == "cpu")

@@ -10,6 +10,7 @@
 #include "runtime/comm/Communicator.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/console/Console.h"
+#include "runtime/observe/MetricSums.h"
 
 #include <algorithm>
 #include <cstring>
@@ -89,14 +90,32 @@ void Session::makeStateCopy() {
   hostShards = shardCopy.getData();
 }
 
+/// Whether the host reads an output after each run.
+static bool isResult(const TensorSpec &output) {
+  return output.getElements() == 1 || !MetricSums::getName(output.name).empty();
+}
+
+/// The room for an output among the results of a run.
+static int64_t getPlaceBytes(const TensorSpec &output) {
+  return isResult(output)
+             ? ingot::abi::alignTo(output.getBytes(), sizeof(double))
+             : 0;
+}
+
+static int64_t getResultBytes(const FunctionSpec &function) {
+  int64_t bytes = 0;
+  for (const TensorSpec &output : function.outputs)
+    bytes += getPlaceBytes(output);
+  return bytes;
+}
+
 void Session::layOutStaging() {
   makeStateCopy();
-  int64_t inputBytes = 0, scalarBytes = 0;
+  int64_t inputBytes = 0, resultBytes = 0;
   for (Function &function : functions) {
     layOutInputs(function);
     inputBytes = std::max(inputBytes, function.spec->getInputBytes());
-    scalarBytes = std::max<int64_t>(scalarBytes, function.spec->outputs.size() *
-                                                     sizeof(double));
+    resultBytes = std::max(resultBytes, getResultBytes(*function.spec));
   }
   char *block = transfers->getStaging();
   for (Staging &staging : inputs) {
@@ -105,7 +124,7 @@ void Session::layOutStaging() {
     block += manifest.stagingBytes / INGOT_STAGING_BLOCKS;
   }
   for (Results &place : results)
-    place = {nullptr, transfers->allocate(scalarBytes), transfers->makeMark()};
+    place = {nullptr, transfers->allocate(resultBytes), transfers->makeMark()};
   copied = transfers->makeMark();
   hostInputs = inputs[0].host;
 }
@@ -227,12 +246,12 @@ Results Session::fetchResults(const Function &function) {
   std::rotate(results.begin(), results.begin() + 1, results.end());
   Results &last = results[0];
   last.function = function.spec;
-  char *place = last.scalars;
+  char *place = last.values;
   for (const TensorSpec &output : function.spec->outputs) {
-    if (output.getElements() == 1)
+    if (isResult(output))
       transfers->copyOut(place, device->getArena() + output.offset,
                          output.getBytes());
-    place += sizeof(double);
+    place += getPlaceBytes(output);
   }
   transfers->setMark(last.arrived, Queue::Runs);
   return last;
@@ -247,11 +266,25 @@ double Session::readScalar(const Results &from, std::string_view output) {
   const TensorSpec *spec = from.function->findOutput(output);
   if (!spec || spec->getElements() != 1)
     return std::numeric_limits<double>::quiet_NaN();
-  if (!transfers)
-    return readAsDouble(getOutput(*spec), spec->dtype);
-  transfers->wait(from.arrived);
-  size_t index = spec - from.function->outputs.data();
-  return readAsDouble(from.scalars + index * sizeof(double), spec->dtype);
+  return readValues(from, *spec).front();
+}
+
+std::vector<double> Session::readValues(const Results &from,
+                                        const TensorSpec &output) {
+  std::vector<double> values(output.getElements());
+  const char *place = from.values;
+  if (!transfers) {
+    place = getOutput(output);
+  } else {
+    transfers->wait(from.arrived);
+    for (const TensorSpec &other : from.function->outputs) {
+      if (&other == &output)
+        break;
+      place += getPlaceBytes(other);
+    }
+  }
+  convert(place, output.dtype, values.data(), DType::F64, output.getElements());
+  return values;
 }
 
 const char *Session::getOutput(const TensorSpec &output) {

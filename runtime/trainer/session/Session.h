@@ -38,11 +38,12 @@ struct Function {
   std::vector<StagedRange> stagedRanges;
 };
 
-/// The scalar outputs of a run, while they are copied to the host.
+/// The outputs of a run that are scalars, or that metrics are computed from,
+/// while they are copied to the host.
 struct Results {
   const FunctionSpec *function = nullptr;
   /// The host's copy, once `arrived` is reached; null if they are in the arena.
-  char *scalars = nullptr;
+  char *values = nullptr;
   Transfers::Mark arrived = 0;
 };
 
@@ -102,8 +103,7 @@ public:
   void run(const Function &function,
            const std::map<std::string, double> &hyperparameters,
            int64_t validSamples);
-  /// Starts the copy of the scalar outputs of the last run, which was of
-  /// `function`.
+  /// Starts the copy of the results of the last run, which was of `function`.
   Results fetchResults(const Function &function);
   /// Returns how many more runs can be started, and their results fetched,
   /// before the results of a run are read: 0 if runs are calls on the CPU.
@@ -111,6 +111,8 @@ public:
   /// Waits for a scalar and returns it; NaN if the function has none of that
   /// name.
   double readScalar(const Results &from, std::string_view output);
+  /// Waits for an output that is among the results and returns its elements.
+  std::vector<double> readValues(const Results &from, const TensorSpec &output);
   /// Prints each note on how functions run once.
   void printNotes(Console &console) const;
   /// Returns an output of the last run, which is valid until the next run.

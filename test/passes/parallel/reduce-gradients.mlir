@@ -76,3 +76,25 @@ module {
     return %0 : tensor<4xf32>
   }
 }
+
+// -----
+
+// Tests that sums that metrics are computed from are those of all ranks, each
+// element type in a bucket of its own, and that other results are not summed.
+// CHECK-LABEL: func.func @train_step
+// CHECK: %[[F32:.+]] = ingot.all_reduce_start %{{.+}}, %{{.+}}, %[[ROWS:.+]] : (tensor<f32>, tensor<f32>, tensor<f32>)
+// CHECK: %[[F64:.+]] = ingot.all_reduce_start %{{.+}} : (tensor<4xf64>)
+// CHECK-DAG: %[[SUMS:.+]]:3 = ingot.all_reduce_wait %[[F32]]
+// CHECK-DAG: %[[ERRORS:.+]] = ingot.all_reduce_wait %[[F64]]
+// CHECK: return %[[SUMS]]#1, %[[SUMS]]#0, %{{.+}}, %[[ERRORS]], %[[SUMS]]#2, %{{.+}} :
+module {
+  ingot.state parameter @w : tensor<4xf32> = dense<0.0> : tensor<4xf32>
+  func.func @train_step(%x: tensor<4xf32> {ingot.kind = "data", ingot.name = "x"}, %w: tensor<4xf32> {ingot.state = @w})
+      -> (tensor<f32> {ingot.name = "loss"}, tensor<4xf32> {ingot.gradient = @w}, tensor<4xf64> {ingot.name = "metric.errors"}, tensor<f32> {ingot.name = "metric.rows"}, tensor<f32> {ingot.name = "other"}) {
+    %loss = ingot.reduce sum %w dims = [0] : (tensor<4xf32>) -> tensor<f32>
+    %rows = ingot.reduce max %x dims = [0] : (tensor<4xf32>) -> tensor<f32>
+    %errors = ingot.cast %x : tensor<4xf32> -> tensor<4xf64>
+    %other = ingot.reduce min %x dims = [0] : (tensor<4xf32>) -> tensor<f32>
+    return %loss, %x, %errors, %rows, %other : tensor<f32>, tensor<4xf32>, tensor<4xf64>, tensor<f32>, tensor<f32>
+  }
+}

@@ -2,6 +2,7 @@
 
 const metricNames = {
   loss: ["loss", ""], eval_loss: ["loss of evaluations", ""], eval_accuracy: ["accuracy of evaluations", "accuracy"],
+  train_accuracy: ["accuracy of training steps", "accuracy"],
   lr: ["learning rate", ""], grad_norm: ["norm of the gradient", ""], step_ms: ["time of a step", "ms"],
   samples_per_s: ["samples per second", ""], "stats.tokens_per_s": ["tokens per second", ""],
   "stats.data_share": ["part of the time that waits for data", "share"],
@@ -18,7 +19,7 @@ const metricNames = {
   data_wait_ms: ["wait for the batch of a step", "ms"], decode_ms: ["time to make a batch", "ms"],
   queue: ["batches that were ready", ""], padding: ["part of the rows that is padding", "share"],
 };
-const firstMetrics = Object.keys(metricNames).slice(0, 14);
+const firstMetrics = Object.keys(metricNames).slice(0, 15);
 const neverShown = new Set(["epoch", "elapsed_s", "stats.steps"]);
 
 function formatMetric(name, value) {

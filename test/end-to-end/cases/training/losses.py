@@ -5,7 +5,8 @@ import json
 
 import numpy as np
 import onnx
-from harness import HERE, case, check, check_close, check_relative, golden
+from harness import HERE, case, check, check_close, check_relative, golden, read_log
+from launch import run_ranks
 from onnx import TensorProto, helper
 
 GOLDENS = json.loads((HERE / "goldens-losses.json").read_text())
@@ -84,6 +85,50 @@ def metrics(ingot):
             )  # fmt: skip
 
 
+@case("training-metrics-of-torch")
+def training_metrics(ingot):
+    """Each step's metrics are those of all its samples, however micro-batches and ranks share them."""
+    for run in GOLDENS["training"]:
+        g = golden(run["case"])
+        wanted = ["--loss", run["loss"], "--metrics", ",".join("train-" + name for name in run["metrics"])]
+        shares = [(1, 1, []), (1, 4, []), (2, 2, ["--data-parallel", "--zero", "2"])]
+        for ranks, count, flags in shares if run["case"] == "mlp" else shares[2:]:
+            trainer = ingot.compile(
+                g.model, "--optimizer", "sgd", "--batch", g.batch // ranks // count, "--grad-accumulation", count,
+                *wanted, *flags,
+            )  # fmt: skip
+            rows, evaluations = run_ranks(ingot, ranks, trainer, *flags_for(g))
+            where = f"{run['case']}, {ranks} ranks, {count} micro-batches"
+            check_relative(where, [row["loss"] for row in rows], run["losses"], 2e-5)
+            for name, values in run["metrics"].items():
+                check_close(f"{where}: {name}", [row["train_" + name] for row in rows], values, 2e-5)
+            # Evaluations have what was asked of them alone.
+            left = set(evaluations[-1]) - {"step", "eval_loss", "eval_accuracy"}
+            check(not left, f"{where}: {left}")
+
+
+@case("training-metrics-of-an-epoch")
+def metrics_of_epochs(ingot):
+    """The line of an epoch counts all samples with a finite loss once; a step without one has no metrics."""
+    g = golden("mlp")
+    data, log = ingot.path("nan.npz"), ingot.path("log.jsonl")
+    with np.load(g.data) as arrays:
+        x, labels = arrays["x"].copy(), arrays["labels"].copy()
+    # Steps of 8, 32, 0 and 24 labels that count, and one whose loss is not a number.
+    labels[:24], labels[64:104] = -100, -100
+    x[130] = np.nan
+    np.savez(data, x=x[:160], labels=labels[:160])
+    trainer = compile_with(ingot, g, "--loss", "cross-entropy", "--metrics", "train-accuracy", "--guard")
+    run = ingot.succeed(
+        [trainer, "--data", data, "--no-shuffle", "--epochs", "1", "--nan", "skip", "--log", log, "--log-every", "1"]
+    )
+    rows = read_log(log)[0]
+    got = [row["train_accuracy"] for row in rows]
+    check(got[2] is None and got[4] is None and None not in got[:2], f"{got}")
+    mean = (8 * got[0] + 32 * got[1] + 24 * got[3]) / 64
+    check(f"train_accuracy {mean:.4f}" in run.stdout + run.stderr, f"{mean}: {run.stdout}{run.stderr}")
+
+
 @case("metrics-best-and-errors")
 def best_metric(ingot):
     """A metric chooses the best checkpoint; one that the loss does not have is refused."""
@@ -102,6 +147,7 @@ def best_metric(ingot):
         (["--metrics", "r2"], "'r2' is no metric of cross-entropy"),
         (["--metrics", "top0"], "'top0'"),
         (["--metrics", "elegance"], "accuracy, topK"),
+        (["--metrics", "accuracy,train-auc"], "train-accuracy, train-topK, train-f1, train-perplexity"),
     ):
         ingot.check_error(
             ingot.ingotc(g.model, "-o", ingot.path("t"), "--batch", "4", "--loss", "cross-entropy", *flags),
