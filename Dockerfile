@@ -10,7 +10,7 @@ COPY tools/setup tools/versions.env /opt/ingot/tools/
 # clangd and clang-tidy are for editors.
 RUN apt-get update \
   && apt-get install -y --no-install-recommends ca-certificates \
-  && /opt/ingot/tools/setup --onednn \
+  && /opt/ingot/tools/setup \
   && . /opt/ingot/tools/versions.env \
   && apt-get install -y --no-install-recommends "clang-tidy-$LLVM_VERSION" "clangd-$LLVM_VERSION" \
   && ln -s "clangd-$LLVM_VERSION" /usr/bin/clangd \

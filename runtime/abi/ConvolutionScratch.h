@@ -63,8 +63,8 @@ constexpr int64_t getGatheredBytes(const ingot_conv_desc &desc) {
   return alignTo(elements * (desc.type == INGOT_F32 ? 4 : 2), INGOT_ALIGNMENT);
 }
 
-/// The matmul of such a convolution, or of one of its gradients, on vector
-/// units, with the operands of the entry point in their order.
+/// The matmul of such a convolution, or of one of its gradients, with the
+/// operands of the entry point in their order.
 constexpr ingot_matmul_desc getPointwiseMatmul(const ingot_conv_desc &desc,
                                                ConvKind kind) {
   int64_t pixels = desc.batch;
@@ -83,7 +83,7 @@ constexpr ingot_matmul_desc getPointwiseMatmul(const ingot_conv_desc &desc,
   matmul.transpose_a = isFilterGrad;
   matmul.transpose_b = isForward;
   matmul.a_type = matmul.b_type = matmul.c_type = desc.type;
-  matmul.math = desc.math == INGOT_MATH_STRASSEN ? desc.math : INGOT_MATH_EXACT;
+  matmul.math = desc.math;
   matmul.scratch_bytes = desc.scratch_bytes;
   return matmul;
 }
@@ -235,21 +235,36 @@ struct DepthwiseBlocking {
   int64_t parts = 1, chunk = 1, slots[2] = {1, 1};
 };
 
-/// Whether a convolution runs as a GEMM on tile units
-/// (runtime/cpu/convolution/Im2colConvolution.h): in 16-bit precision, if rows
-/// of the image are so short that the vendor's library is slow.
-constexpr bool isOnTiles(const ingot_conv_desc &desc, ConvKind kind,
-                         const ScratchMachine &machine) {
+/// Whether a convolution on tile units is a GEMM of gathered windows
+/// (runtime/cpu/convolution/Im2colConvolution.h): rows of the image are so
+/// short that tiles of pixels of one row would be mostly empty.
+constexpr bool isIm2col(const ingot_conv_desc &desc, ConvKind kind) {
   constexpr int64_t lanes = 32, shortRow = 4, shortGradRow = 8;
-  bool isHalf = desc.type == INGOT_BF16 || desc.type == INGOT_F16;
-  if (!isHalf || !machine.tilesHalves || desc.spatial_rank != 2 ||
-      desc.groups != 1 || !desc.channels_last || desc.filter_channels_last ||
-      desc.batch == 0 || desc.in_channels % lanes != 0 ||
-      desc.out_channels % lanes != 0)
+  if (desc.spatial_rank != 2 || desc.groups != 1 || !desc.channels_last ||
+      desc.filter_channels_last || desc.in_channels % lanes != 0 ||
+      desc.out_channels % lanes != 0 || hasOneTap(desc))
     return false;
   if (kind == ConvKind::InputGrad)
     return desc.stride[0] == 1 && desc.stride[1] == 1 && desc.in[1] <= shortRow;
   return desc.out[1] <= (kind == ConvKind::Forward ? shortRow : shortGradRow);
+}
+
+/// Whether a convolution runs on tile units: in 16 bits as a matmul, and else
+/// in bf16 directly (runtime/cpu/direct), where channels, or pixels for the
+/// filter's gradient, make pairs.
+constexpr bool isOnTiles(const ingot_conv_desc &desc, ConvKind kind,
+                         const ScratchMachine &machine) {
+  bool isHalf = desc.type == INGOT_BF16 || desc.type == INGOT_F16;
+  if (!isHalf || !machine.tilesHalves || desc.batch == 0)
+    return false;
+  if (isPointwise(desc) || isGathered(desc, kind) || isIm2col(desc, kind))
+    return true;
+  if (desc.type != INGOT_BF16 || !desc.channels_last || isDepthwise(desc))
+    return false;
+  int64_t summed =
+      kind == ConvKind::Forward ? desc.in_channels : desc.out_channels;
+  return kind == ConvKind::FilterGrad || desc.groups == 1 ||
+         summed / desc.groups % 2 == 0;
 }
 
 /// The math mode of a convolution.
@@ -384,66 +399,13 @@ struct DirectBlocking {
   int64_t parts = 1, chunk = 1, slots[2] = {1, 1};
 };
 
-/// Bytes that a thread of the vendor's library needs for any convolution.
-inline constexpr int64_t kLibraryBytes = 1 << 15;
-
-/// Whether the vendor's library computes a convolution, unless isOnTiles: in 16
-/// bits on a CPU with tile units.
-constexpr bool isVendors(const ingot_conv_desc &desc,
-                         const ScratchMachine &machine) {
-  return machine.tilesHalves && desc.batch > 0 &&
-         (desc.type == INGOT_BF16 || desc.type == INGOT_F16);
-}
-
-/// Bytes of scratch memory of a convolution by the vendor's library, whose
-/// layouts have channels in blocks of 16. It holds the filter in such a layout
-/// and, in the filter's gradient, a sum of filters for each thread. Where
-/// channels come first it holds input and output in such layouts, too; where
-/// they come last but do not fill blocks, an image's windows for each thread.
-constexpr int64_t getVendorBytes(const ingot_conv_desc &desc,
-                                 const ScratchMachine &machine) {
-  int64_t in = desc.batch, out = desc.batch, taps = 1;
-  for (int64_t i = 0; i < desc.spatial_rank; ++i) {
-    in *= desc.in[i];
-    out *= desc.out[i];
-    taps *= desc.kernel[i];
-  }
-  int64_t inChannels = desc.in_channels, outChannels = desc.out_channels;
-  constexpr int64_t bytes = 2;
-  constexpr int64_t block = 16;
-  int64_t filter = taps * alignTo(inChannels / desc.groups, block) *
-                   alignTo(outChannels / desc.groups, block) * desc.groups;
-  // Sums are in f32, and have a bias.
-  int64_t sums = (filter + alignTo(outChannels, block)) * 4;
-  bool fills = inChannels / desc.groups % block == 0 &&
-               outChannels / desc.groups % block == 0;
-  int64_t windows = fills || desc.batch == 0
-                        ? 0
-                        : taps * inChannels / desc.groups * (out / desc.batch) *
-                              machine.threads;
-  int64_t data =
-      desc.channels_last
-          ? alignTo(windows * bytes, 64)
-          : alignTo(in * alignTo(inChannels, block) * bytes, 64) +
-                alignTo(out * alignTo(outChannels, block) * bytes, 64);
-  return data + alignTo(filter * bytes, 64) +
-         alignTo(sums * machine.threads, INGOT_ALIGNMENT) +
-         std::max<int64_t>(2, machine.threads) * kLibraryBytes;
-}
-
-/// Bytes of scratch memory of a convolution, unless isOnTiles.
+/// Bytes of scratch memory of a convolution, unless it is a GEMM of gathered
+/// windows.
 constexpr int64_t getScratchBytes(const ingot_conv_desc &desc,
                                   const ScratchMachine &machine) {
   using detail::winogradBytes;
   if (desc.type == INGOT_F64 || desc.batch == 0)
     return 0;
-  if (isVendors(desc, machine)) {
-    // The same trainer may run where tile units are hidden.
-    ScratchMachine vectors = machine;
-    vectors.tilesHalves = vectors.tilesF32 = false;
-    return std::max(getVendorBytes(desc, machine),
-                    getScratchBytes(desc, vectors));
-  }
   int64_t bytes = 0;
   for (ConvKind kind :
        {ConvKind::Forward, ConvKind::InputGrad, ConvKind::FilterGrad}) {

@@ -11,6 +11,7 @@
 #include "runtime/cpu/gemm/PackedGemm.h"
 #include "runtime/cpu/gemm/RunGemm.h"
 #include "runtime/cpu/threads/ThreadPool.h"
+#include "runtime/cpu/vectors/TileUnits.h"
 
 #include <cstring>
 #include <stdexcept>

@@ -26,8 +26,6 @@ endif()
 set(Protobuf_USE_STATIC_LIBS OFF)
 ingot_find(Protobuf "protobuf")
 ingot_find(ONNX "ONNX ${INGOT_ONNX_VERSION}" CONFIG HINTS "${INGOT_DEPS}/onnx-${INGOT_ONNX_VERSION}")
-# Optional: it takes long to build, and few trainers call it.
-find_package(dnnl QUIET CONFIG PATHS "${INGOT_DEPS}/onednn-${INGOT_ONEDNN_VERSION}" NO_DEFAULT_PATH)
 ingot_find(CLI11 "CLI11" CONFIG)
 ingot_find(nlohmann_json "nlohmann-json" CONFIG)
 ingot_find(fmt "fmt" CONFIG)

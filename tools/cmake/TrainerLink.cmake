@@ -9,20 +9,19 @@
 #   option       an argument for the linker
 #   whole        static libraries; take everything
 #   archive      static libraries; take what is referenced
-#   part         symbols of optional parts of the runtime that archives have
 #   bundle       shared libraries that travel with the trainer (TRAINER.libs)
 #   alone        static libraries, in place of the bundle, of trainers that take
 #                no libraries along
 #   transport    shared libraries that travel with data parallel trainers, which
 #                load them
 #   system       shared libraries that every machine has
-# ingot_trainer_link(TARGET archives... PART symbols... BUNDLE shared libraries...
+# ingot_trainer_link(TARGET archives... BUNDLE shared libraries...
 #                    ALONE static libraries... TRANSPORT targets... [AARCH64])
 # With AARCH64 it is lib/ingot/aarch64, and libraries are those of AArch64. An
-# archive or a shared library of the bundle is a target of ours, a path, or a
-# name that the compiler driver finds.
+# archive is a target of ours; a shared library of the bundle is one, a path, or
+# a name that the compiler driver finds.
 function(ingot_trainer_link target)
-  cmake_parse_arguments(arg "AARCH64" "" "PART;BUNDLE;ALONE;TRANSPORT" ${ARGN})
+  cmake_parse_arguments(arg "AARCH64" "" "BUNDLE;ALONE;TRANSPORT" ${ARGN})
   set(dir "${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/ingot")
   set(text "# KIND PATH, in link order; paths are relative to this file.\n")
   if(arg_AARCH64)
@@ -88,16 +87,9 @@ function(ingot_trainer_link target)
     endforeach()
   endif()
   foreach(archive IN LISTS arg_UNPARSED_ARGUMENTS)
-    if(TARGET "${archive}")
-      set_target_properties(${archive} PROPERTIES ARCHIVE_OUTPUT_DIRECTORY "${dir}")
-      string(APPEND text "archive lib${archive}.a\n")
-      list(APPEND copies ${archive})
-    else()
-      add_file(archive "${archive}" crt)
-    endif()
-  endforeach()
-  foreach(part IN LISTS arg_PART)
-    string(APPEND text "part ${part}\n")
+    set_target_properties(${archive} PROPERTIES ARCHIVE_OUTPUT_DIRECTORY "${dir}")
+    string(APPEND text "archive lib${archive}.a\n")
+    list(APPEND copies ${archive})
   endforeach()
   foreach(codec IN LISTS codecs)
     add(archive "${codec}" crt)

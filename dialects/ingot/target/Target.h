@@ -34,15 +34,6 @@ struct TargetSpec {
   MathMode math = MathMode::Exact;
 };
 
-/// A part of the runtime that an installation may lack.
-struct OptionalPart {
-  /// The function that a trainer is linked with.
-  std::string symbol;
-  /// The work that the part is the fastest way for, and how to get it, as parts
-  /// of a warning.
-  std::string purpose, hint;
-};
-
 /// Whether an entry point of the target's runtime executes a library call.
 struct LibrarySupport {
   /// The reason why it does not; empty if it does.
@@ -178,12 +169,6 @@ public:
   // Library calls
   //===--------------------------------------------------------------------===//
 
-  /// Returns the parts of the runtime that a placed step calls and others do
-  /// not, so that programs without such steps are linked without them.
-  virtual std::vector<OptionalPart>
-  findOptionalParts(mlir::ModuleOp placed) const {
-    return {};
-  }
   /// Returns whether an entry point executes `call`, and the resources that it
   /// then needs.
   virtual LibrarySupport getSupport(LibraryCall call) const = 0;

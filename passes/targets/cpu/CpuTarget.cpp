@@ -166,10 +166,12 @@ static LibrarySupport describeSupport(ingot_conv_desc desc, StringRef entry,
                            ? abi::ConvKind::InputGrad
                            : abi::ConvKind::FilterGrad;
   LibrarySupport support;
-  support.math = getMath(desc, kind, machine);
+  desc.math = support.math = getMath(desc, kind, machine);
   if (support.math != INGOT_MATH_EXACT) {
     support.scratchBytes =
-        abi::Im2colGemm(desc, kind, machine.threads).getScratchBytes();
+        isIm2col(desc, kind)
+            ? abi::Im2colGemm(desc, kind, machine.threads).getScratchBytes()
+            : abi::getScratchBytes(desc, machine);
     return support;
   }
   if (abi::hasWinogradForm(desc)) {
@@ -213,21 +215,6 @@ LibrarySupport CpuTarget::getSupport(LibraryCall call, const Machine &machine) {
       });
   // Other entry points work in place or in their buffers.
   return support;
-}
-
-std::vector<OptionalPart> CpuTarget::findOptionalParts(ModuleOp placed) const {
-  abi::ScratchMachine units;
-  units.tilesHalves = describeMachine(getHost().features, 1).tilesHalves != 0;
-  bool calls = false;
-  placed.walk([&](exec::CallOp call) {
-    const CallDescriptor &descriptor = call.getDesc().getDescriptor();
-    calls |= descriptor.is<ingot_conv_desc>() &&
-             isVendors(descriptor.get<ingot_conv_desc>(), units);
-  });
-  if (!calls)
-    return {};
-  return {{"ingot_vendor_convolve", "convolutions in 16 bits on tile units",
-           "run tools/setup --onednn, and build Ingot again"}};
 }
 
 bool CpuTarget::prefersChannelsLast(LibraryCall call) const {

@@ -31,8 +31,6 @@ public:
                                 const HostProcessor &host);
 
   Machine describeMachine() const override;
-  std::vector<OptionalPart>
-  findOptionalParts(mlir::ModuleOp placed) const override;
   LibrarySupport getSupport(LibraryCall call) const override {
     return getSupport(call, machine);
   }

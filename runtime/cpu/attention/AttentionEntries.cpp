@@ -10,6 +10,7 @@
 #include "runtime/cpu/attention/FlashAttention.h"
 #include "runtime/cpu/gemm/RunGemm.h"
 #include "runtime/cpu/threads/ThreadPool.h"
+#include "runtime/cpu/vectors/TileUnits.h"
 
 #include <stdexcept>
 

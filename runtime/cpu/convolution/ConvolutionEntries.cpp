@@ -4,15 +4,13 @@
 // ingot_conv and its gradients (Abi.h): by Winograd's algorithm where it
 // applies (runtime/cpu/winograd), as a GEMM where filters have one tap
 // (runtime/cpu/gemm), depthwise (runtime/cpu/depthwise), directly
-// (runtime/cpu/direct), and by plain loops in f64 (ReferenceConvolution.h). In
-// 16 bits on tile units, small images are a GEMM (Im2colConvolution.h), and
-// others are the vendor's library's, in trainers that have it.
+// (runtime/cpu/direct), and by plain loops in f64 (ReferenceConvolution.h). On
+// tile units, small images are a GEMM (Im2colConvolution.h).
 //
 //===----------------------------------------------------------------------===//
 
 #include "runtime/core/Context.h"
 #include "runtime/core/DType.h"
-#include "runtime/cpu/VendorLibrary.h"
 #include "runtime/cpu/convolution/Im2colConvolution.h"
 #include "runtime/cpu/convolution/ReferenceConvolution.h"
 #include "runtime/cpu/depthwise/Depthwise.h"
@@ -22,6 +20,7 @@
 #include "runtime/cpu/gemm/PackedGemm.h"
 #include "runtime/cpu/gemm/RunGemm.h"
 #include "runtime/cpu/threads/ThreadPool.h"
+#include "runtime/cpu/vectors/TileUnits.h"
 #include "runtime/cpu/winograd/Winograd.h"
 
 #include <algorithm>
@@ -49,9 +48,13 @@ static void runWinograd(ingot_context *context, const ingot_conv_desc &desc,
 /// Whether a GEMM is faster than reading pixels where they are, as measured:
 /// for most gradients of filters, where there are so few pixels that filters
 /// are most of the work, where pixels fall into the same cache sets, and in 16
-/// bits, unless pairs in bf16 are multiplied.
+/// bits, unless pairs in bf16 are multiplied. On tile units a GEMM has full
+/// tiles whatever the rows of the image.
 static bool isFastPointwise(const ingot_conv_desc &desc,
-                            const ingot_matmul_desc &matmul, ConvKind kind) {
+                            const ingot_matmul_desc &matmul, ConvKind kind,
+                            bool onTiles) {
+  if (onTiles)
+    return true;
   bool isWide = matmul.a_type == INGOT_F32;
   if (kind == ConvKind::FilterGrad)
     return !isWide || !direct::isFastFilterGrad(desc);
@@ -89,23 +92,26 @@ static void gatherPixels(const ingot_conv_desc &desc, const char *input,
 static void multiplyGathered(ingot_context *context,
                              const ingot_conv_desc &desc,
                              ingot_matmul_desc matmul, ConvKind kind,
-                             const void *first, const void *second,
-                             void *result, void *planned) {
+                             bool onTiles, const void *first,
+                             const void *second, void *result, void *planned) {
   auto gathered = static_cast<size_t>(ingot::abi::getGatheredBytes(desc));
-  size_t bytes = gathered + getPackedScratchBytes(matmul, /*onTiles=*/false);
+  size_t bytes = gathered + getPackedScratchBytes(matmul, onTiles);
   char *scratch = context->getScratch(bytes, planned, desc.scratch_bytes);
   const void *&input = kind == ConvKind::Forward ? first : second;
   gatherPixels(desc, static_cast<const char *>(input), scratch);
   input = scratch;
   matmul.scratch_bytes = static_cast<int64_t>(bytes - gathered);
-  multiplyPacked(context, matmul, /*onTiles=*/false, first, second, result,
+  multiplyPacked(context, matmul, onTiles, first, second, result,
                  scratch + gathered);
 }
 
-/// Runs a convolution that has elements, but not on tile units.
-static void runOnVectors(ingot_context *context, const ingot_conv_desc &desc,
-                         ConvKind kind, const void *first, const void *second,
-                         void *result, void *scratch) {
+/// Runs a convolution that has elements, in f32 or 16 bits.
+static void runFast(ingot_context *context, const ingot_conv_desc &desc,
+                    ConvKind kind, const void *first, const void *second,
+                    void *result, void *scratch) {
+  bool onTiles = desc.math == INGOT_MATH_TILES && hasTileUnits();
+  if (onTiles && ingot::abi::isIm2col(desc, kind))
+    return convolveIm2col(context, desc, kind, first, second, result, scratch);
   if (ingot::abi::isWinograd(desc))
     return runWinograd(context, desc, kind, first, second, result, scratch);
   if (ingot::abi::isDepthwise(desc)) {
@@ -117,13 +123,13 @@ static void runOnVectors(ingot_context *context, const ingot_conv_desc &desc,
   bool isGathered = ingot::abi::isGathered(desc, kind);
   if (isGathered || ingot::abi::isPointwise(desc)) {
     ingot_matmul_desc matmul = ingot::abi::getPointwiseMatmul(desc, kind);
-    bool isFast = isFastPointwise(desc, matmul, kind);
+    bool isFast = isFastPointwise(desc, matmul, kind, onTiles);
     if (isFast && isGathered)
-      return multiplyGathered(context, desc, matmul, kind, first, second,
-                              result, scratch);
+      return multiplyGathered(context, desc, matmul, kind, onTiles, first,
+                              second, result, scratch);
     if (isFast)
-      return multiplyPacked(context, matmul, /*onTiles=*/false, first, second,
-                            result, scratch);
+      return multiplyPacked(context, matmul, onTiles, first, second, result,
+                            scratch);
   }
   size_t bytes =
       ingot::abi::DirectBlocking(desc, kind, getThreadCount()).getBytes();
@@ -161,15 +167,7 @@ static void run(ingot_context *context, const ingot_conv_desc *desc,
       return convolveByLoops(*desc, kind, static_cast<const double *>(first),
                              static_cast<const double *>(second),
                              static_cast<double *>(result));
-    if (desc->math == INGOT_MATH_TILES && hasTileUnits())
-      return convolveIm2col(context, *desc, kind, first, second, result,
-                            scratch);
-    // On tile units, the vendor's library has tiles of pixels in 16 bits.
-    if (ingot_vendor_convolve && desc->type != INGOT_F32 && hasTileUnits() &&
-        ingot_vendor_convolve(context, desc, static_cast<int32_t>(kind), first,
-                              second, result, scratch))
-      return;
-    runOnVectors(context, *desc, kind, first, second, result, scratch);
+    runFast(context, *desc, kind, first, second, result, scratch);
   });
 }
 

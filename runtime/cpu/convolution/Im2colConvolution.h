@@ -4,9 +4,9 @@
 // Convolutions in 16-bit precision as a GEMM on tile units (im2col): the window
 // of the input under every position of the output becomes a row (Chellapilla,
 // Puri and Simard, "High Performance Convolutional Neural Networks for Document
-// Processing", 2006). This is for images so small that the tiles of the
-// vendor's library, which hold pixels of one row, stay mostly empty (isOnTiles
-// in abi/Scratch.h decides).
+// Processing", 2006). This is for images so small that the tiles of direct
+// convolution, which hold pixels of one row, stay mostly empty (isIm2col in
+// abi/ConvolutionScratch.h decides).
 //
 //===----------------------------------------------------------------------===//
 

@@ -36,10 +36,10 @@ struct FilterStrides {
 /// One phase of the product.
 class Product {
 public:
-  /// Pairs of channels in bf16 are multiplied if `ofPairs`. `from` has pairs
-  /// as elements then, or an odd number of channels.
+  /// Where units multiply pairs of channels in bf16, `from` has pairs as
+  /// elements, or an odd number of channels.
   Product(const ingot_conv_desc &desc, const DirectBlocking &blocking,
-          const Images &from, bool ofPairs, const Images &to,
+          const Images &from, Units units, const Images &to,
           const Phase (&phases)[3]);
 
   void run(ConvKind kind, const char *filter, char *scratch);
@@ -104,10 +104,11 @@ private:
 };
 
 Product::Product(const ingot_conv_desc &desc, const DirectBlocking &blocking,
-                 const Images &from, bool ofPairs, const Images &to,
+                 const Images &from, Units units, const Images &to,
                  const Phase (&phases)[3])
-    : desc(desc), blocking(blocking), from(from), to(to), ofPairs(ofPairs),
-      phases(phases), isPadded(ofPairs && from.type == INGOT_BF16),
+    : desc(desc), blocking(blocking), from(from), to(to),
+      ofPairs(units != Units::Vectors), phases(phases),
+      isPadded(ofPairs && from.type == INGOT_BF16),
       reader(isPadded ? RowReader::ofPaddedChannels(
                             from, phases[2].getLow(), phases[2].getHigh(),
                             phases[2].step, ingot::abi::kDirectConflict)
@@ -117,7 +118,7 @@ Product::Product(const ingot_conv_desc &desc, const DirectBlocking &blocking,
       depth(isPadded ? ingot::abi::divideCeil(from.channels, 2)
                      : from.channels / desc.groups),
       columns(to.channels / desc.groups),
-      panels(desc.groups, columns, phases[2].count, ofPairs) {
+      panels(desc.groups, columns, phases[2].count, units) {
   const auto &inner = phases[2].taps;
   taps = phases[0].taps.size() * phases[1].taps.size() * inner.size();
   // Pixels of neighbouring taps are one row of elements.
@@ -400,14 +401,15 @@ void ingot::runtime::convolveDirect(const ingot_conv_desc &desc, ConvKind kind,
                     axes.out};
   Images from = isForward ? inputs : outputs, to = isForward ? outputs : inputs;
   bool isEven = from.channels / desc.groups % 2 == 0;
-  bool ofPairs = isLast && (isEven || desc.groups == 1) &&
-                 multipliesPairs(desc.type, to.channels / desc.groups);
-  if (ofPairs && isEven) {
+  Units units = isLast && (isEven || desc.groups == 1)
+                    ? chooseUnits(desc, to.channels / desc.groups)
+                    : Units::Vectors;
+  if (units != Units::Vectors && isEven) {
     from.type = INGOT_F32;
     from.channels /= 2;
   }
   forEachPhase(axes, kind, [&](const Phase(&phases)[3]) {
-    Product(desc, blocking, from, ofPairs, to, phases)
+    Product(desc, blocking, from, units, to, phases)
         .run(kind, static_cast<const char *>(second), scratch);
   });
 }

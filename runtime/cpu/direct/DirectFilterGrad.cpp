@@ -26,8 +26,8 @@ namespace {
 
 /// The rows of a product's tiles: more than any tile has.
 constexpr int64_t kRows = 1 << 10;
-/// Panels of a task, and rows that are multiplied at once.
-constexpr int64_t kPanels = 4, kMostRows = ingot::abi::kDirectGradRows;
+/// Rows that are multiplied at once.
+constexpr int64_t kMostRows = ingot::abi::kDirectGradRows;
 
 /// Whether pixels of a panel fall into different cache sets.
 bool isSpread(int64_t channels) {
@@ -71,6 +71,7 @@ private:
   const Axes &axes;
   const DirectBlocking &blocking;
   const Images &grads;
+  Units units;
   /// Whether pairs of pixels are multiplied, and how many of them, or of
   /// pixels, a row of the output has.
   bool ofPairs;
@@ -78,6 +79,8 @@ private:
   RowReader reader;
   int64_t inputs, outputs;
   PanelList panels;
+  /// Panels of a task, which have at most the columns that DirectBlocking says.
+  int64_t taskPanels;
   /// Columns of sums, and sums of the taps of a row.
   int64_t width, tapRowSize;
   /// Whether rows of the gradient are read where they are: panels are whole.
@@ -88,8 +91,9 @@ FilterGrad::FilterGrad(const ingot_conv_desc &desc, const Axes &axes,
                        const DirectBlocking &blocking, const Images &input,
                        const Images &grads)
     : desc(desc), axes(axes), blocking(blocking), grads(grads),
-      ofPairs(desc.channels_last &&
-              multipliesPairs(desc.type, grads.channels / desc.groups)),
+      units(desc.channels_last ? chooseUnits(desc, grads.channels / desc.groups)
+                               : Units::Vectors),
+      ofPairs(units != Units::Vectors),
       rowLength(ofPairs ? divideCeil(axes.out[2], 2) : axes.out[2]),
       reader((ofPairs ? RowReader::ofPairs : RowReader::ofPixels)(
           input, -axes.pad[2],
@@ -98,8 +102,11 @@ FilterGrad::FilterGrad(const ingot_conv_desc &desc, const Axes &axes,
           axes.stride[2], input.channels / desc.groups,
           ingot::abi::kDirectGradConflict)),
       inputs(input.channels / desc.groups),
-      outputs(grads.channels / desc.groups), panels(1, outputs, kRows, ofPairs),
-      width(panels.getColumns()), tapRowSize(axes.kernel[2] * inputs * width),
+      outputs(grads.channels / desc.groups),
+      // Pixels are transposed for each tile, which is worth most columns.
+      panels(1, outputs, units == Units::Tiles ? 1 : kRows, units),
+      taskPanels(units == Units::Tiles ? 2 : 4), width(panels.getColumns()),
+      tapRowSize(axes.kernel[2] * inputs * width),
       readsGrads(grads.isPlain() && width == outputs &&
                  isSpread(grads.channels)) {
   if (reader.getRowSize() * blocking.slots[0] * blocking.slots[1] >
@@ -266,7 +273,7 @@ void FilterGrad::write(void *filterGrad, const float *sums, int64_t begin,
 void FilterGrad::run(void *filterGrad, char *scratch) {
   auto *sums = reinterpret_cast<float *>(scratch);
   int64_t tapRows = axes.kernel[0] * axes.kernel[1], groups = desc.groups;
-  int64_t blocks = divideCeil(panels.size(), kPanels);
+  int64_t blocks = divideCeil(panels.size(), taskPanels);
   int64_t perPart = groups * blocks;
   int64_t partSize = tapRows * groups * tapRowSize;
   parallelTasks(blocking.parts * perPart, /*grain=*/1, /*perThread=*/16,
@@ -274,11 +281,11 @@ void FilterGrad::run(void *filterGrad, char *scratch) {
                   Room room = getRoom(scratch, thread);
                   for (int64_t task = begin; task < end; ++task) {
                     int64_t part = task / perPart,
-                            first = task % blocks * kPanels;
+                            first = task % blocks * taskPanels;
                     sumImages(desc.batch * part / blocking.parts,
                               desc.batch * (part + 1) / blocking.parts,
                               task / blocks % groups, first,
-                              std::min(first + kPanels, panels.size()), room,
+                              std::min(first + taskPanels, panels.size()), room,
                               sums + part * partSize);
                   }
                 });
@@ -296,7 +303,7 @@ void FilterGrad::run(void *filterGrad, char *scratch) {
 
 bool ingot::runtime::direct::isFastFilterGrad(const ingot_conv_desc &desc) {
   constexpr int64_t lanes = 16, most = 128;
-  PanelList panels(1, desc.out_channels, kRows, /*ofPairs=*/false);
+  PanelList panels(1, desc.out_channels, kRows, Units::Vectors);
   return desc.groups == 1 && panels.getLanes() == lanes &&
          panels.getColumns() == desc.out_channels &&
          isSpread(desc.out_channels) &&

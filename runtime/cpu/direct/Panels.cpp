@@ -2,24 +2,24 @@
 
 #include "runtime/cpu/direct/Panels.h"
 
-#include "runtime/abi/Abi.h"
 #include "runtime/core/machine/Features.h"
 #include "runtime/cpu/gemm/kernels/GemmKernels.h"
+#include "runtime/cpu/vectors/TileUnits.h"
 
 using namespace ingot::runtime;
 using namespace ingot::runtime::direct;
 
 /// The kernels for panels of `columns`: half a vector of AVX-512 is one of
 /// AVX2, of which as many are multiplied at a time.
-static const Kernels &chooseKernels(int64_t columns, bool ofPairs) {
+static const Kernels &chooseKernels(int64_t columns, Units units) {
   static const Kernels &widest = INGOT_CHOOSE_KERNELS();
 #ifdef __x86_64__
-  if (ofPairs)
-    return dotKernels;
+  if (units != Units::Vectors)
+    return units == Units::Tiles ? tileKernels : dotKernels;
   if (columns <= avx2Kernels.lanes && &widest == &avx512Kernels)
     return avx2Kernels;
 #endif
-  (void)columns, (void)ofPairs;
+  (void)columns, (void)units;
   return widest;
 }
 
@@ -33,9 +33,15 @@ bool ingot::runtime::direct::multipliesPairs(int32_t type, int64_t columns) {
 #endif
 }
 
-PanelList::PanelList(int64_t groups, int64_t columns, int64_t rows,
-                     bool ofPairs)
-    : kernels(chooseKernels(columns, ofPairs)) {
+Units ingot::runtime::direct::chooseUnits(const ingot_conv_desc &desc,
+                                          int64_t columns) {
+  if (desc.math == INGOT_MATH_TILES && hasTileUnits())
+    return Units::Tiles;
+  return multipliesPairs(desc.type, columns) ? Units::Pairs : Units::Vectors;
+}
+
+PanelList::PanelList(int64_t groups, int64_t columns, int64_t rows, Units units)
+    : kernels(chooseKernels(columns, units)) {
   int64_t lanes = kernels.lanes, offset = 0;
   // Few rows leave registers for more vectors.
   bool isNarrow = rows <= kernels.mostRows[4];

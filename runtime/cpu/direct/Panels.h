@@ -8,6 +8,7 @@
 #ifndef INGOT_RUNTIME_CPU_DIRECT_PANELS_H
 #define INGOT_RUNTIME_CPU_DIRECT_PANELS_H
 
+#include "runtime/abi/Abi.h"
 #include "runtime/cpu/direct/kernels/DirectKernels.h"
 
 #include <vector>
@@ -22,16 +23,23 @@ struct Panel {
   int64_t offset;
 };
 
+/// Units that multiply: vectors of f32, vectors of pairs in bf16, or tiles of
+/// such pairs.
+enum class Units { Vectors, Pairs, Tiles };
+
 /// Whether this CPU multiplies pairs of elements of `type` for `columns` of a
 /// group.
 bool multipliesPairs(int32_t type, int64_t columns);
 
+/// The units that compute `columns` of a group of a convolution with channels
+/// last.
+Units chooseUnits(const ingot_conv_desc &desc, int64_t columns);
+
 /// The panels of all groups in order, and the kernels that compute them.
 class PanelList {
 public:
-  /// Panels for `columns` of each group, and for tiles of `rows` rows, of pairs
-  /// of elements in bf16 if `ofPairs`.
-  PanelList(int64_t groups, int64_t columns, int64_t rows, bool ofPairs);
+  /// Panels for `columns` of each group, and for tiles of `rows` rows.
+  PanelList(int64_t groups, int64_t columns, int64_t rows, Units units);
 
   int64_t size() const { return static_cast<int64_t>(panels.size()); }
   const Panel &operator[](int64_t i) const { return panels[i]; }

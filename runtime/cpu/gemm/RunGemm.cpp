@@ -10,8 +10,6 @@
 #include "runtime/cpu/threads/ThreadPool.h"
 
 #include <algorithm>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 using namespace ingot::runtime;
 using namespace ingot::runtime::gemm;
@@ -378,19 +376,6 @@ void Lines::run() const {
 }
 
 } // namespace
-
-bool ingot::runtime::hasTileUnits() {
-#ifdef __x86_64__
-  // The operating system grants tile registers on request.
-  constexpr long requestPermission = 0x1023, tileData = 18;
-  static const bool can =
-      getCpuLevel() == CpuLevel::Amx &&
-      syscall(SYS_arch_prctl, requestPermission, tileData) == 0;
-  return can;
-#else
-  return false;
-#endif
-}
 
 bool ingot::runtime::canRound(const Gemm &g) {
   const Kernels &kernels = chooseKernels(g);

@@ -14,9 +14,6 @@
 
 namespace ingot::runtime {
 
-/// Whether this CPU has tile units (AMX).
-bool hasTileUnits();
-
 /// Whether runGemm rounds the result, whose type is `roundedType`.
 bool canRound(const Gemm &gemm);
 

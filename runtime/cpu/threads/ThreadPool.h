@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// Work sharing between threads, for the kernels of this tree, for generated
-// ones and for the vendor's library.
+// Work sharing between threads, for the kernels of this tree and for generated
+// ones.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Ingot's own convolutions against oneDNN's with channels last, in fp32 or
-// bf16, or against direct convolution where another algorithm is chosen,
-// alternating in one run: GFLOP/s of the forward pass and of the gradients of
-// input and filter, counted as direct convolutions, the best of the rounds.
-// INGOT_MAX_ISA holds both to a level.
+// Convolutions with channels last, in fp32 or bf16, against direct convolution,
+// which differs where another algorithm is chosen, alternating in one run:
+// GFLOP/s of the forward pass and of the gradients of input and filter, counted
+// as direct convolutions, the best of the rounds. INGOT_MAX_ISA holds both to a
+// level.
 //
 //   cmake --build --preset release --target ingot-bench-convolutions
 //   OMP_NUM_THREADS=1 build/release/bin/ingot-bench-convolutions [ROUNDS
-//   [library|direct [bf16]]]
+//   [bf16]]
 
 #include "runtime/abi/ConvolutionScratch.h"
 #include "runtime/core/Context.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/Memory.h"
 #include "runtime/core/machine/Features.h"
-#include "runtime/cpu/VendorLibrary.h"
 #include "runtime/cpu/direct/DirectConvolution.h"
 #include "runtime/cpu/threads/ThreadPool.h"
 #include "runtime/cpu/vectors/HalfPrecision.h"
+#include "runtime/cpu/vectors/TileUnits.h"
 #include "test/bench/programs/KernelTime.h"
 
 #include <algorithm>
@@ -50,7 +50,7 @@ std::vector<float> draw(int64_t count, ingot_dtype type) {
   return halves;
 }
 
-void compare(const Shape &s, ingot_dtype type, int rounds, bool isDirect) {
+void compare(const Shape &s, ingot_dtype type, int rounds) {
   ingot_conv_desc d = {};
   d.type = type;
   d.channels_last = 1;
@@ -67,18 +67,21 @@ void compare(const Shape &s, ingot_dtype type, int rounds, bool isDirect) {
     d.pad_low[axis] = d.pad_high[axis] = s.kernel / 2;
     d.out[axis] = (s.size + 2 * (s.kernel / 2) - s.kernel) / s.stride + 1;
   }
-  d.math =
-      ingot::abi::hasWinogradForm(d) ? INGOT_MATH_STRASSEN : INGOT_MATH_EXACT;
-  ingot_conv_desc other = d;
-  d.scratch_bytes = ingot::abi::getScratchBytes(d, {getThreadCount()});
+  ingot::abi::ScratchMachine machine = {getThreadCount()};
+  machine.tilesHalves = hasTileUnits();
   int64_t taps = s.kernel * s.kernel * s.in / s.groups;
   std::vector<float> input = draw(s.batch * s.size * s.size * s.in, type);
   std::vector<float> filter = draw(s.out * taps, type);
   std::vector<float> output = draw(s.batch * d.out[0] * d.out[1] * s.out, type);
-  // Aligned as in a trainer.
+  // Aligned as in a trainer, which plans scratch memory.
   Block result(std::max({input.size(), filter.size(), output.size()}) *
                    sizeof(float),
                "result");
+  for (ingot_math math : {INGOT_MATH_STRASSEN, INGOT_MATH_TILES}) {
+    d.math = math;
+    d.scratch_bytes =
+        std::max(d.scratch_bytes, ingot::abi::getScratchBytes(d, machine));
+  }
   Block scratch(d.scratch_bytes, "scratch");
   ingot::abi::DirectBlocking blockings[] = {
       {d, ConvKind::Forward, getThreadCount()},
@@ -95,6 +98,9 @@ void compare(const Shape &s, ingot_dtype type, int rounds, bool isDirect) {
               static_cast<long long>(s.groups));
   for (ConvKind kind :
        {ConvKind::Forward, ConvKind::InputGrad, ConvKind::FilterGrad}) {
+    d.math = getMath(d, kind, machine);
+    if (d.math == INGOT_MATH_EXACT && ingot::abi::hasWinogradForm(d))
+      d.math = INGOT_MATH_STRASSEN;
     const void *first =
         kind == ConvKind::Forward ? input.data() : output.data();
     const void *second =
@@ -110,13 +116,9 @@ void compare(const Shape &s, ingot_dtype type, int rounds, bool isDirect) {
                      }));
       theirs = std::min(
           theirs, measure([&] {
-            if (isDirect)
-              return convolveDirect(
-                  d, kind, first, second, result.getData(),
-                  context.getScratch(blockings[int(kind)].getBytes(), nullptr,
-                                     0));
-            ingot_vendor_convolve(&context, &other, static_cast<int32_t>(kind),
-                                  first, second, result.getData(), nullptr);
+            convolveDirect(d, kind, first, second, result.getData(),
+                           context.getScratch(blockings[int(kind)].getBytes(),
+                                              nullptr, 0));
           }));
     }
     std::printf(" %8.1f %8.1f %5.2f", flops / own, flops / theirs,
@@ -132,23 +134,16 @@ int main(int argc, char **argv) try {
   int rounds = argc > 1 ? std::atoi(argv[1]) : 20;
   if (rounds <= 0) {
     std::fprintf(stderr, "error: ROUNDS: not a positive number\nhint: "
-                         "ingot-bench-convolutions [ROUNDS "
-                         "[library|direct [bf16]]]\n");
+                         "ingot-bench-convolutions [ROUNDS [bf16]]\n");
     return 2;
   }
-  bool isDirect = argc > 2 && std::strcmp(argv[2], "direct") == 0;
-  if (!isDirect && !ingot_vendor_convolve) {
-    std::fprintf(stderr, "error: library: oneDNN is not built\nhint: run "
-                         "tools/setup --onednn, or compare with direct\n");
-    return 2;
-  }
-  ingot_dtype type = argc > 3 ? INGOT_BF16 : INGOT_F32;
+  bool isHalf = argc > 2 && std::strcmp(argv[2], "bf16") == 0;
+  ingot_dtype type = isHalf ? INGOT_BF16 : INGOT_F32;
   std::printf("%29s %24s %24s\n%4s %4s %4s %5s %2s %2s %4s", "forward",
               "input gradient", "filter gradient", "n", "size", "in", "out",
               "k", "s", "g");
   for (int i = 0; i < 3; ++i)
-    std::printf(" %8s %8s %5s", "ingot", isDirect ? "direct" : "oneDNN",
-                "ratio");
+    std::printf(" %8s %8s %5s", "ingot", "direct", "ratio");
   std::printf("\n");
   // Of resnet18 on 32 x 32, of ResNet-50 and of MobileNet.
   for (const Shape &shape :
@@ -162,7 +157,7 @@ int main(int argc, char **argv) try {
         {16, 28, 256, 512, 1, 2, 1},    {4, 224, 3, 64, 7, 2, 1},
         {16, 14, 256, 256, 3, 1, 32},   {16, 32, 96, 96, 3, 1, 96},
         {16, 32, 96, 96, 3, 2, 96},     {16, 14, 480, 480, 5, 1, 480}})
-    compare(shape, type, rounds, isDirect);
+    compare(shape, type, rounds);
   return 0;
 } catch (const Error &error) {
   std::fputs(error.format().c_str(), stderr);

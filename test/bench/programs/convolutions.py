@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Own convolutions against the oneDNN that trainers may call and against the one in PyTorch: a table of GFLOP/s.
+"""Convolutions against those of PyTorch, which calls the oneDNN in it: a table of GFLOP/s.
 
-fp32, channels last, one thread, processor time, the best of the rounds, which alternate; --arch holds all three to a
-level. Of the oneDNN that is pinned, where no own kernel is used, both figures are the same.
+fp32, channels last, one thread, processor time, the best of the rounds, which alternate; --arch holds both to a level.
 """
 
 import os
@@ -49,10 +48,10 @@ def main():
         peer, version = run_peer(options.python, [row[:7] for row in own])
         for mine, theirs in zip(own, peer):
             for place, direction in enumerate(DIRECTIONS):
-                rates = [float(mine[7 + 3 * place]), float(mine[8 + 3 * place]), float(theirs[7 + place])]
+                rates = [float(mine[7 + 3 * place]), float(theirs[7 + place])]
                 key = tuple(mine[:7]), direction
                 best[key] = [max(pair) for pair in zip(rates, best.get(key, rates))]
-    print(f"Ingot / pinned oneDNN / PyTorch's {version}\n")
+    print(f"Ingot / PyTorch's {version}\n")
     print("| convolution | " + " | ".join(DIRECTIONS) + " |\n|---" + "|---" * len(DIRECTIONS) + "|")
     for shape in dict.fromkeys(shape for shape, _ in best):
         count, size, inputs, outputs, kernel, stride, groups = shape

@@ -27,8 +27,8 @@
 #include "runtime/core/Manifest.h"
 #include "runtime/core/files/Crc32.h"
 #include "runtime/core/files/OutputPaths.h"
-#include "tools/ingotc/checks/ModelChecks.h"
 #include "tools/ingotc/checks/CheckPaths.h"
+#include "tools/ingotc/checks/ModelChecks.h"
 #include "tools/ingotc/compile/Link.h"
 #include "tools/ingotc/compile/MeasuredProfile.h"
 #include "tools/ingotc/compile/Plan.h"
@@ -410,13 +410,6 @@ int Compiler::run(LinkInput &link, size_t index) {
     writeText(options.output, device.text);
     return 0;
   }
-  for (const OptionalPart &part : target.findOptionalParts(*model.module))
-    if (!isExecutable || hasPart(link.target, link.triple, part.symbol))
-      link.parts.push_back(part.symbol);
-    else
-      emitUserWarning(model.module->getLoc(),
-                      "Ingot was built without its fastest " + part.purpose,
-                      part.hint);
   Builder builder(&context);
   auto setText = [&](StringRef name, StringRef bytes) {
     (*model.module)->setAttr(name, builder.getStringAttr(bytes));
@@ -465,7 +458,6 @@ int Compiler::run(LinkInput &link, size_t index) {
     throw failure("--arch", "the CPUs' steps differ in their states",
                   "report this with the model, and compile a trainer for each");
   link.objects = std::move(before.objects);
-  link.parts.insert(link.parts.end(), before.parts.begin(), before.parts.end());
   link.objects.push_back(std::move(*object));
   link.dataParallel = pipeline.dataParallel;
   if (index + 1 < options.archs.size())

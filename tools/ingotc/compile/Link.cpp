@@ -90,7 +90,7 @@ std::vector<LinkLine> readLinkFile(const std::string &directory,
     LinkLine line;
     words >> line.kind >> line.path;
     if (line.kind != "option" && line.kind != "emulation" &&
-        line.kind != "loader" && line.kind != "part") {
+        line.kind != "loader") {
       std::string path = directory + "/" + line.path;
       if (!fs::exists(path))
         throw failure(directory,
@@ -225,15 +225,6 @@ void ingot::checkRuntime(const std::string &target, const std::string &triple) {
   readLinkFile(runtimeDirectory(triple), target, triple);
 }
 
-bool ingot::hasPart(const std::string &target, const std::string &triple,
-                    const std::string &symbol) {
-  std::vector<LinkLine> lines =
-      readLinkFile(runtimeDirectory(triple), target, triple);
-  return llvm::any_of(lines, [&](const LinkLine &line) {
-    return line.kind == "part" && line.path == symbol;
-  });
-}
-
 void ingot::linkTrainer(const LinkInput &input, const std::string &output) {
   std::vector<LinkLine> lines =
       readLinkFile(runtimeDirectory(input.triple), input.target, input.triple);
@@ -258,8 +249,7 @@ void ingot::linkTrainer(const LinkInput &input, const std::string &output) {
   std::vector<std::string> start, middle, end;
   for (const LinkLine &line : lines) {
     if (line.kind == "transport" || line.kind == "emulation" ||
-        line.kind == "loader" || line.kind == "part" ||
-        line.kind == (isAlone ? "bundle" : "alone"))
+        line.kind == "loader" || line.kind == (isAlone ? "bundle" : "alone"))
       continue;
     std::vector<std::string> &part = line.kind == "start" ? start
                                      : line.kind == "end" ? end
@@ -299,8 +289,6 @@ void ingot::linkTrainer(const LinkInput &input, const std::string &output) {
   };
   blob("ingot_weights", input.weights);
   blob("ingot_export", input.exportLiteral);
-  for (const std::string &part : input.parts)
-    args.insert(args.end(), {"-u", part});
   if (input.hasPictures)
     args.insert(args.end(), {"-u", "ingot_picture_codecs"});
   args.push_back("--start-group");

@@ -31,9 +31,6 @@ struct LinkInput {
   bool dataParallel = false;
   /// Whether codecs of pictures are linked.
   bool hasPictures = false;
-  /// Symbols of parts of the runtime that trainers have only if they call them
-  /// (Target::findOptionalParts).
-  std::vector<std::string> parts;
 };
 
 /// Whether an input of the trainer may be a picture: in color, or gray.
@@ -42,10 +39,6 @@ bool takesPictures(const runtime::Manifest &manifest);
 /// Throws runtime::Error unless everything that trainers for `target` on a
 /// machine of `triple` are linked from is there.
 void checkRuntime(const std::string &target, const std::string &triple);
-
-/// Whether the runtime was built with the optional part that has a symbol.
-bool hasPart(const std::string &target, const std::string &triple,
-             const std::string &symbol);
 
 /// Links the executable `output` with LLD and the prebuilt runtime, and puts
 /// the shared libraries it needs into `output`.libs; a trainer for one process

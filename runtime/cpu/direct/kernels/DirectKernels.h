@@ -61,6 +61,8 @@ extern const Kernels avx2Kernels, avx512Kernels;
 /// two products are added at once; numbers that are subnormal in f32 count as
 /// zero.
 extern const Kernels dotKernels;
+/// For tile units (runtime::hasTileUnits), of pairs as well.
+extern const Kernels tileKernels;
 #endif
 
 } // namespace ingot::runtime::direct

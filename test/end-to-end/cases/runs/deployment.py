@@ -67,9 +67,7 @@ def is_one_file(ingot):
             check(path is None or path.startswith(SYSTEM), f"{flags}: {name} comes from {path}")
             check("stdc++" not in name and "gomp" not in name, f"{flags}: needs {name}")
         size = trainer.stat().st_size
-        has_library = "--arch" in flags and has_onednn(ingot)
-        check((b"onednn_verbose" in trainer.read_bytes()) == has_library, f"{flags}: has oneDNN: {not has_library}")
-        check(size < (32 if has_library else 12) << 20, f"{flags}: {size >> 20} MiB")
+        check(size < 12 << 20, f"{flags}: {size >> 20} MiB")
 
 
 @case("runs-with-glibc-2.34")
@@ -82,32 +80,6 @@ def runs_with_older_glibc(ingot):
     check(versions and max(versions) <= (2, 34), f"needs glibc {max(versions, default=None)}")
     result = ingot.run([trainer, "--data", ingot.path("missing.npz")])
     check(result.status == 3 and "hint:" in result.err, f"{result.status}: {result.err}")
-
-
-def has_onednn(ingot):
-    """Whether trainers with convolutions in 16 bits on tile units have oneDNN."""
-    return "part ingot_vendor_convolve" in (ingot.bin.parent / "lib/ingot/link-cpu.txt").read_text()
-
-
-@case("without-onednn")
-def without_onednn(ingot):
-    """Where Ingot was built without it, its own convolutions are linked, with a warning."""
-    tree = ingot.path("tree")
-    (tree / "bin").mkdir(parents=True)
-    shutil.copy2(ingot.bin / "ingotc", tree / "bin")
-    shutil.copytree(ingot.bin.parent / "lib/ingot", tree / "lib/ingot", symlinks=True, copy_function=os.symlink)
-    lines = (ingot.bin.parent / "lib/ingot/link-cpu.txt").read_text().splitlines()
-    without = [line for line in lines if not re.search("vendor|dnnl", line)]
-    (tree / "lib/ingot/link-cpu.txt").unlink()
-    (tree / "lib/ingot/link-cpu.txt").write_text("\n".join(without) + "\n")
-    g = golden("cnn")
-    for arch, said in (("sapphirerapids", True), ("x86-64-v4", False)):
-        trainer = ingot.path(arch)
-        flags = [*g.compile_flags("adamw"), "--precision", "bf16", "--arch", arch]
-        result = ingot.succeed([tree / "bin/ingotc", g.model, *flags, "-o", trainer])
-        check(("convolutions in 16 bits" in result.err) == said, f"{arch}: {result.err}")
-        check(("hint: run tools/setup --onednn" in result.err) == said, f"{arch}: {result.err}")
-        check(b"onednn_verbose" not in trainer.read_bytes(), f"{arch}: has oneDNN")
 
 
 @case("digits-accuracy")

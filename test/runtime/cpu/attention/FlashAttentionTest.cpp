@@ -6,6 +6,7 @@
 #include "runtime/cpu/gemm/RunGemm.h"
 #include "runtime/cpu/threads/ThreadPool.h"
 #include "runtime/cpu/vectors/HalfPrecision.h"
+#include "runtime/cpu/vectors/TileUnits.h"
 #include "gtest/gtest.h"
 #include <cmath>
 #include <cstring>

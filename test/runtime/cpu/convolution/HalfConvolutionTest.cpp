@@ -13,12 +13,14 @@
 #include "runtime/cpu/gemm/RunGemm.h"
 #include "runtime/cpu/threads/ThreadPool.h"
 #include "runtime/cpu/vectors/HalfPrecision.h"
+#include "runtime/cpu/vectors/TileUnits.h"
 #include "test/runtime/cpu/convolution/ConvolutionCases.h"
 
 #include <gtest/gtest.h>
 
 #include <array>
 #include <cmath>
+#include <cstring>
 #include <functional>
 #include <vector>
 
@@ -58,6 +60,11 @@ ingot_conv_desc drawHalfWinogradDesc(Philox &random, ingot_dtype type) {
   return d;
 }
 
+/// NaN in either type of 16 bits. Elements around operands and in scratch
+/// memory are NaN, so that sums are if they have a part in them.
+constexpr uint16_t kNaN = 0x7fff;
+constexpr int64_t kMargin = 64;
+
 /// Compares convolutions in 16 bits with sums in double. Operands are what 16
 /// bits hold, so that all that differs is the order of sums in f32 and the
 /// rounding of the result. Counts how many of each kind were chosen.
@@ -72,13 +79,16 @@ void checkHalves(
     struct Tensor {
       std::vector<uint16_t> half;
       std::vector<float> wide;
+      const uint16_t *getData() const { return half.data() + kMargin; }
     };
     auto draw = [&](int64_t count) {
-      Tensor tensor = {std::vector<uint16_t>(count), std::vector<float>(count)};
+      Tensor tensor = {std::vector<uint16_t>(count + 2 * kMargin, kNaN),
+                       std::vector<float>(count)};
       for (float &value : tensor.wide)
         value = static_cast<float>(random.normal());
-      roundFromF32(tensor.wide.data(), tensor.half.data(), type, count);
-      widenToF32(tensor.half.data(), type, tensor.wide.data(), count);
+      uint16_t *half = tensor.half.data() + kMargin;
+      roundFromF32(tensor.wide.data(), half, type, count);
+      widenToF32(half, type, tensor.wide.data(), count);
       return tensor;
     };
     Tensor input =
@@ -108,11 +118,12 @@ void checkHalves(
         continue;
       ++counts[kind];
       Block scratch(d.scratch_bytes, "scratch");
+      std::memset(scratch.getData(), 0xff, d.scratch_bytes);
       const std::vector<double> &expected = sums[kind];
-      std::vector<uint16_t> result(expected.size(), 0x7fff);
+      std::vector<uint16_t> result(expected.size(), kNaN);
       ingot_context context;
-      entries[kind](&context, &d, operands[kind][0]->half.data(),
-                    operands[kind][1]->half.data(), result.data(),
+      entries[kind](&context, &d, operands[kind][0]->getData(),
+                    operands[kind][1]->getData(), result.data(),
                     scratch.getData());
       ASSERT_FALSE(context.failed) << context.message;
       ASSERT_EQ(context.getUnplannedBytes(), 0u);
@@ -132,21 +143,40 @@ class TileConvolution : public testing::TestWithParam<ingot_dtype> {};
 TEST_P(TileConvolution, EveryKindAsAProduct) {
   if (!hasTileUnits())
     GTEST_SKIP() << "this processor has no tile units";
-  ingot::abi::ScratchMachine machine;
-  machine.threads = getThreadCount();
-  machine.tilesHalves = true;
   std::array<int, 3> counts = {};
   checkHalves(
       GetParam(), 24, drawTileDesc,
       [&](ingot_conv_desc &d, ingot::abi::ConvKind kind) {
         d.math = INGOT_MATH_TILES;
         d.scratch_bytes =
-            ingot::abi::Im2colGemm(d, kind, machine.threads).getScratchBytes();
-        return isOnTiles(d, kind, machine);
+            ingot::abi::Im2colGemm(d, kind, getThreadCount()).getScratchBytes();
+        return isIm2col(d, kind);
       },
       counts);
   for (int count : counts)
     EXPECT_GT(count, 3);
+}
+
+// Other forms are direct in bf16, or a matmul of pixels in either type.
+TEST_P(TileConvolution, EveryOtherForm) {
+  if (!hasTileUnits())
+    GTEST_SKIP() << "this processor has no tile units";
+  ingot::abi::ScratchMachine machine;
+  machine.threads = getThreadCount();
+  machine.tilesHalves = true;
+  std::array<int, 3> counts = {};
+  for (Draw draw : {drawDesc, drawDirectDesc, drawPointwiseDesc,
+                    drawStridedPointwiseDesc, drawHalfWinogradDesc})
+    checkHalves(
+        GetParam(), 16, draw,
+        [&](ingot_conv_desc &d, ingot::abi::ConvKind kind) {
+          d.math = getMath(d, kind, machine);
+          d.scratch_bytes = ingot::abi::getScratchBytes(d, machine);
+          return d.math == INGOT_MATH_TILES && !isIm2col(d, kind);
+        },
+        counts);
+  for (int count : counts)
+    EXPECT_GT(count, GetParam() == INGOT_BF16 ? 40 : 10);
 }
 
 class HalfConvolution : public testing::TestWithParam<ingot_dtype> {};

@@ -11,6 +11,7 @@
 #include "runtime/core/Memory.h"
 #include "runtime/cpu/gemm/PackedGemm.h"
 #include "runtime/cpu/threads/ThreadPool.h"
+#include "runtime/cpu/vectors/TileUnits.h"
 
 #include <cmath>
 #include <gtest/gtest.h>

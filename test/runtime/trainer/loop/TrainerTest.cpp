@@ -275,13 +275,6 @@ TEST_F(TrainerTest, LibraryCallsAgreeWithKernels) {
     EXPECT_NEAR(a[i]["loss"].get<double>(), b[i]["loss"].get<double>(), 1e-4);
 }
 
-TEST_F(TrainerTest, MatmulsNeedNoOneDnn) {
-  for (const char *name : {"linear", "linear-matmul"})
-    EXPECT_EQ(readFile(*folder / name).find("onednn_verbose"),
-              std::string::npos)
-        << name;
-}
-
 TEST_F(TrainerTest, ResumeIsBitIdentical) {
   std::string whole = *folder / "whole.jsonl", parts = *folder / "parts.jsonl";
   std::string directory = *folder / "checkpoints";
