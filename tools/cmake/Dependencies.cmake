@@ -74,7 +74,7 @@ set(INGOT_AARCH64 "")
 set(INGOT_AARCH64_TARGET --target=aarch64-linux-gnu)
 set(aarch64 "${INGOT_DEPS}/aarch64-${INGOT_DEBIAN_VERSION}")
 if(NOT INGOT_SANITIZE AND EXISTS "${aarch64}/.done")
-  execute_process(COMMAND "${CMAKE_CXX_COMPILER}" ${INGOT_AARCH64_TARGET} -print-file-name=libgomp.so.1
+  execute_process(COMMAND "${CMAKE_CXX_COMPILER}" ${INGOT_AARCH64_TARGET} -print-file-name=libstdc++.so.6
                   OUTPUT_VARIABLE found OUTPUT_STRIP_TRAILING_WHITESPACE)
   if(IS_ABSOLUTE "${found}")
     set(INGOT_AARCH64 "${aarch64}")

@@ -4,14 +4,13 @@
 
 #include "runtime/abi/Align.h"
 #include "runtime/core/Error.h"
+#include "runtime/core/machine/Processors.h"
 
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <limits>
-#include <sched.h>
 #include <string_view>
-#include <thread>
 
 using namespace ingot::runtime;
 namespace fs = std::filesystem;
@@ -103,10 +102,7 @@ int64_t ingot::runtime::readMemoryLimit(const std::string &membership,
 }
 
 int64_t ingot::runtime::countProcessors() {
-  cpu_set_t mask;
-  int64_t count = sched_getaffinity(0, sizeof(mask), &mask) == 0
-                      ? CPU_COUNT(&mask)
-                      : std::thread::hardware_concurrency();
+  auto count = static_cast<int64_t>(getAllowedProcessors().size());
   return std::max<int64_t>(1, std::min(count, readCpuQuota()));
 }
 

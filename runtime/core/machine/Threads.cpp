@@ -3,6 +3,8 @@
 #include "runtime/core/machine/Threads.h"
 
 #include "runtime/core/Error.h"
+#include "runtime/core/machine/OpenMpSettings.h"
+#include "runtime/core/machine/Processors.h"
 
 #include <csignal>
 #include <pthread.h>
@@ -20,7 +22,12 @@ bool ingot::runtime::startThread(std::thread &thread,
   pthread_sigmask(SIG_SETMASK, &others, &before);
   bool isStarted = true;
   try {
-    thread = std::thread(std::move(body));
+    // What starts it may be bound to a place of its own.
+    thread = std::thread([body = std::move(body)] {
+      if (!OpenMpSettings::get().places.empty())
+        bindThread(getAllowedProcessors());
+      body();
+    });
   } catch (const std::system_error &) {
     isStarted = false;
   }

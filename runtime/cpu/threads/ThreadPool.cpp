@@ -11,14 +11,14 @@
 
 #include "runtime/core/Text.h"
 #include "runtime/core/machine/ControlGroups.h"
+#include "runtime/core/machine/OpenMpSettings.h"
+#include "runtime/core/machine/Processors.h"
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <chrono>
 #include <cstddef>
 #include <cstdlib>
-#include <cstring>
 #include <memory>
 #include <mutex>
 #include <pthread.h>
@@ -26,25 +26,13 @@
 #include <string>
 #include <vector>
 
-// What <omp.h> declares: users set the number of threads and their places by
-// OpenMP's variables, which libgomp reads. None of its threads is started.
-extern "C" {
-int omp_get_max_threads(void);
-int omp_get_thread_limit(void);
-int omp_get_max_active_levels(void);
-int omp_get_num_places(void);
-int omp_get_num_procs(void);
-int omp_get_place_num_procs(int place);
-void omp_get_place_proc_ids(int place, int *ids);
-}
-
 using namespace ingot::runtime;
 
 /// The most threads that have ranges of their own.
 static constexpr int kMostThreads = 256;
 
 /// A problem with the threads, and whether it has been reported.
-enum class ThreadProblem { None, NoNumber, TooMany, TooFew, Taken };
+enum class ThreadProblem { None, Ignored, TooMany, TooFew, Taken };
 static std::atomic<ThreadProblem> threadProblem = ThreadProblem::None;
 
 /// Remembers the first problem.
@@ -53,32 +41,22 @@ static void setProblem(ThreadProblem problem) {
   threadProblem.compare_exchange_strong(none, problem);
 }
 
-/// Whether libgomp takes the words of OMP_NUM_THREADS: numbers, one for each
-/// level of parallel regions.
-static bool isThreadCount(const char *words) {
-  do {
-    char *end = nullptr;
-    errno = 0;
-    if (std::strtol(words, &end, 10) <= 0 || errno != 0)
-      return false;
-    words = end + std::strspn(end, " \t");
-  } while (*words == ',' && *++words);
-  return *words == '\0';
-}
-
 static int readThreadCount() {
-  if (omp_get_max_active_levels() < 1)
+  const OpenMpSettings &settings = OpenMpSettings::get();
+  // The calling thread is the first of the pool.
+  bindThread(settings.getPlace(0));
+  if (!settings.ignored.empty())
+    setProblem(ThreadProblem::Ignored);
+  if (!settings.isParallel)
     return 1;
-  int count = std::min(omp_get_max_threads(), omp_get_thread_limit());
-  // libgomp counts the processors of the affinity mask. A container may have
-  // less of their time, which more threads would only divide.
+  int64_t count = std::min(settings.threads, settings.threadLimit);
+  // A container may have less of the processors' time than it has processors,
+  // which more threads would only divide.
   if (!std::getenv("OMP_NUM_THREADS"))
-    count = static_cast<int>(std::min<int64_t>(count, readCpuQuota()));
-  else if (!isThreadCount(std::getenv("OMP_NUM_THREADS")))
-    setProblem(ThreadProblem::NoNumber);
+    count = std::min(count, readCpuQuota());
   else if (count > kMostThreads)
     setProblem(ThreadProblem::TooMany);
-  return std::min(count, kMostThreads);
+  return static_cast<int>(std::min<int64_t>(count, kMostThreads));
 }
 
 std::optional<std::string> ingot::runtime::takeThreadNote() {
@@ -86,18 +64,23 @@ std::optional<std::string> ingot::runtime::takeThreadNote() {
   if (problem == ThreadProblem::None || problem == ThreadProblem::Taken)
     return std::nullopt;
   threadProblem = ThreadProblem::Taken;
-  const char *asked = std::getenv("OMP_NUM_THREADS");
-  std::string words =
-      makePrintable(std::string(asked ? asked : "").substr(0, 40));
-  if (problem == ThreadProblem::NoNumber)
-    return "OMP_NUM_THREADS='" + words +
-           "' is no number of threads: this run has " +
-           std::to_string(getThreadCount());
+  auto wordsOf = [](const char *name) {
+    const char *words = std::getenv(name);
+    return makePrintable(std::string(words ? words : "").substr(0, 40));
+  };
+  std::string threads = std::to_string(getThreadCount());
+  if (problem == ThreadProblem::Ignored) {
+    const std::string &name = OpenMpSettings::get().ignored;
+    std::string value = name + "='" + wordsOf(name.c_str()) + "' is ";
+    return name == "OMP_NUM_THREADS"
+               ? value + "no number of threads: this run has " + threads
+               : value + "not understood: this run goes on without it";
+  }
   if (problem == ThreadProblem::TooMany)
-    return "OMP_NUM_THREADS asks for " + words + " threads: a trainer has " +
-           std::to_string(kMostThreads) + " at most";
-  return "the system has fewer threads for this process than " +
-         std::to_string(getThreadCount()) +
+    return "OMP_NUM_THREADS asks for " + wordsOf("OMP_NUM_THREADS") +
+           " threads: a trainer has " + std::to_string(kMostThreads) +
+           " at most";
+  return "the system has fewer threads for this process than " + threads +
          ", which makes steps slower (ulimit -u and pids.max are the limits)";
 }
 
@@ -107,7 +90,9 @@ static std::atomic<int> &threadCount() {
   return count;
 }
 
-int ingot::runtime::getCoreCount() { return omp_get_num_procs(); }
+int ingot::runtime::getCoreCount() {
+  return std::max(1, static_cast<int>(getAllowedProcessors().size()));
+}
 
 int ingot::runtime::getThreadCount() {
   return threadCount().load(std::memory_order_relaxed);
@@ -225,7 +210,6 @@ private:
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    limitPlace(attributes, helper->thread);
     pthread_t thread;
     bool isMade = pthread_create(
                       &thread, &attributes,
@@ -241,24 +225,9 @@ private:
     return isMade;
   }
 
-  /// Where OpenMP binds threads to places, it has bound the calling one, and
-  /// others would inherit its place.
-  static void limitPlace(pthread_attr_t &attributes, int64_t thread) {
-    int places = omp_get_num_places();
-    if (places == 0)
-      return;
-    int place = static_cast<int>(thread % places);
-    std::vector<int> ids(omp_get_place_num_procs(place));
-    omp_get_place_proc_ids(place, ids.data());
-    cpu_set_t cpus;
-    CPU_ZERO(&cpus);
-    for (int id : ids)
-      CPU_SET(id, &cpus);
-    pthread_attr_setaffinity_np(&attributes, sizeof(cpus), &cpus);
-  }
-
   [[noreturn]] void help(int64_t thread) {
     isHelper = true;
+    bindThread(OpenMpSettings::get().getPlace(thread));
     uint32_t seen = 0;
     for (;;) {
       auto isNew = [&] { return rounds.load() != seen; };

@@ -20,8 +20,9 @@ namespace ingot::runtime {
 /// control groups allow.
 int getThreadCount();
 
-/// Returns what users should know of the threads, once: that they asked for
-/// more than there may be, or that the system has fewer.
+/// Returns what users should know of the threads, once: that a setting is not
+/// understood, that they asked for more than there may be, or that the system
+/// has fewer.
 std::optional<std::string> takeThreadNote();
 
 /// Sets the number of threads, which is at least one. Not while there is work.

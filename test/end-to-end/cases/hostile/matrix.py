@@ -246,7 +246,7 @@ def environment(ingot):
     run = [trainer, "--data", G.data, "--steps", "1", "--tune", "--tune-seconds", "1"]
     for name, value in some(((n, v) for n in sorted(names) for v in values), 40):
         what = f"{name}={str(value)[:30]!r}"
-        # Ranks are refused, and libgomp ends a process that asks for more places than there are.
+        # Ranks are refused.
         tries.run(what, run[:5], env={name: value})
         if name in ("HOME", "XDG_CACHE_HOME", "TMPDIR"):
             tries.run(f"--tune, {what}", run, env={name: value})

@@ -36,6 +36,18 @@ def bound(ingot):
     check(len(threads) == 2 and len(set(threads)) == 1, f"bound: {threads[0]}, not bound: {threads[1:]}")
 
 
+@case("settings-that-are-not-understood")
+def not_understood(ingot):
+    """The run goes on without them, and says so; what is understood is not mentioned."""
+    command = [digits(ingot), "--data", DATA, "--steps", "1"]
+    for name, value, said in (
+        ("OMP_PLACES", "{0", True), ("OMP_PLACES", "cores(1)", False), ("OMP_PROC_BIND", "near", True),
+        ("OMP_THREAD_LIMIT", "none", True), ("GOMP_CPU_AFFINITY", "0", False), ("GOMP_CPU_AFFINITY", "9999", True),
+    ):  # fmt: skip
+        err = ingot.succeed(command, env={name: value}).err
+        check((f"note: {name}='{value}' is not understood" in err) == said, f"{name}={value}: {err}")
+
+
 @case("more-threads-than-there-may-be")
 def too_many(ingot):
     """The number is bounded, and a note says so; memory is for those that there are."""
