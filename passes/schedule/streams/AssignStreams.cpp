@@ -12,6 +12,7 @@
 #include "passes/schedule/Passes.h"
 #include "passes/schedule/graph/SideRegions.h"
 #include "passes/schedule/graph/StepGraph.h"
+#include "passes/schedule/streams/SideRuns.h"
 #include "runtime/abi/Abi.h"
 
 namespace ingot {
@@ -23,12 +24,6 @@ using namespace mlir;
 using namespace ingot;
 
 namespace {
-
-/// A run of nodes in the order: [first, end).
-struct Run {
-  unsigned first, end;
-  bool isDropped = false;
-};
 
 struct AssignStreams : ingot::impl::AssignStreamsBase<AssignStreams> {
   using AssignStreamsBase::AssignStreamsBase;
@@ -63,17 +58,17 @@ struct AssignStreams : ingot::impl::AssignStreamsBase<AssignStreams> {
       inOrder.applyOrder(inOrder.getProgramOrder());
     StepGraph graph(signature, *target);
     measure(graph, target->getMachine());
-    SmallVector<Run> runs = findRuns(graph, *target);
+    SmallVector<SideRun> runs = findRuns(graph, *target);
     if (runs.empty()) {
       remark::missed(func.getLoc(), remark)
           << remark::metric("function", func.getName())
           << remark::reason("every operation is needed soon");
       return;
     }
-    if (sortByUse(runs, graph, target->getMachine())) {
+    if (SideUses(runs, graph, seconds, target->getMachine()).sort()) {
       graph = StepGraph(signature, *target);
       measure(graph, target->getMachine());
-      runs = split(runs, graph, target->getMachine());
+      runs = SideUses(runs, graph, seconds, target->getMachine()).split();
     }
     fit(runs, graph, *target, most);
     mark(runs, graph);
@@ -110,7 +105,7 @@ private:
     return !isa<BucketEnd>(node.op) && target.canRunBeside(node.op) &&
            slack[i] >=
                std::max(seconds[i],
-                        leastLaunches * target.getMachine().launchSeconds);
+                        kLeastLaunches * target.getMachine().launchSeconds);
   }
 
   /// Moves what updates states, and scalars, to right behind what they need:
@@ -141,112 +136,27 @@ private:
 
   /// Returns the runs of nodes that can run concurrently with nodes that come
   /// later.
-  SmallVector<Run> findRuns(const StepGraph &graph, const Target &target) {
+  SmallVector<SideRun> findRuns(const StepGraph &graph, const Target &target) {
     ArrayRef<StepGraph::Node> nodes = graph.getNodes();
     const Machine &machine = target.getMachine();
-    SmallVector<Run> runs;
+    SmallVector<SideRun> runs;
     for (unsigned i = 0; i < nodes.size();) {
       unsigned end = i;
       double work = 0;
       for (; end < nodes.size() && canWait(nodes[end], end, target); ++end)
         work += seconds[end] - machine.launchSeconds;
       // What follows the last node that has to be soon is beside nothing.
-      if (end < nodes.size() && work >= leastLaunches * machine.launchSeconds)
+      if (end < nodes.size() && work >= kLeastLaunches * machine.launchSeconds)
         runs.push_back({i, end});
       i = std::max(end, i + 1);
     }
     return runs;
   }
 
-  /// When the first stream needs each node of the runs, from the start of its
-  /// run if it never waits; that of the end of the step where it does not.
-  SmallVector<double> findUses(ArrayRef<Run> runs,
-                               const StepGraph &graph) const {
-    ArrayRef<StepGraph::Node> nodes = graph.getNodes();
-    SmallVector<int64_t> runOf(nodes.size(), -1);
-    for (auto [number, run] : llvm::enumerate(runs))
-      for (unsigned i = run.first; i < run.end; ++i)
-        runOf[i] = static_cast<int64_t>(number);
-    SmallVector<double> start;
-    double now = 0;
-    for (size_t i = 0; i < nodes.size(); ++i) {
-      start.push_back(now);
-      now += runOf[i] < 0 ? seconds[i] : 0;
-    }
-    SmallVector<double> uses(nodes.size(), now);
-    for (const Run &run : runs)
-      for (unsigned i = run.end; i-- > run.first;) {
-        uses[i] = now - start[run.first];
-        for (unsigned next : nodes[i].successors)
-          if (runOf[next] == runOf[i])
-            uses[i] = std::min(uses[i], uses[next]);
-          else if (runOf[next] < 0)
-            uses[i] = std::min(uses[i], start[next] - start[run.first]);
-      }
-    return uses;
-  }
-
-  /// Returns whether what comes at `done` should not be waited for together
-  /// with what is needed at `first`.
-  static bool isLate(double done, double use, double first,
-                     const Machine &machine) {
-    return done > first && use > first + leastLaunches * machine.launchSeconds;
-  }
-
-  /// Puts the nodes of runs into the order in which they are needed, where not
-  /// all of a run is done by then. Returns false if there is none.
-  bool sortByUse(ArrayRef<Run> runs, const StepGraph &graph,
-                 const Machine &machine) const {
-    SmallVector<double> uses = findUses(runs, graph);
-    SmallVector<unsigned> order = graph.getProgramOrder();
-    bool isAny = false;
-    for (const Run &run : runs) {
-      double all = 0, first = uses[run.first], last = first;
-      for (unsigned i = run.first; i < run.end; ++i) {
-        all += seconds[i];
-        first = std::min(first, uses[i]);
-        last = std::max(last, uses[i]);
-      }
-      if (!isLate(all, last, first, machine))
-        continue;
-      isAny = true;
-      // A node is not needed later than what needs it, so that it stays before.
-      std::stable_sort(
-          order.begin() + run.first, order.begin() + run.end,
-          [&](unsigned a, unsigned b) { return uses[a] < uses[b]; });
-    }
-    if (isAny)
-      graph.applyOrder(order);
-    return isAny;
-  }
-
-  /// Divides runs so that what is needed first is not waited for together with
-  /// what is done later.
-  SmallVector<Run> split(ArrayRef<Run> runs, const StepGraph &graph,
-                         const Machine &machine) const {
-    SmallVector<double> uses = findUses(runs, graph);
-    SmallVector<Run> parts;
-    for (const Run &run : runs) {
-      parts.push_back({run.first, run.end});
-      double done = 0, first = uses[run.first];
-      for (unsigned i = run.first; i < run.end; ++i) {
-        done += seconds[i];
-        if (!isLate(done, uses[i], first, machine)) {
-          first = std::min(first, uses[i]);
-          continue;
-        }
-        parts.back().end = i;
-        parts.push_back({i, run.end});
-        first = uses[i];
-      }
-    }
-    return parts;
-  }
-
-  void mark(ArrayRef<Run> runs, const StepGraph &graph) {
+  void mark(ArrayRef<SideRun> runs, const StepGraph &graph) {
     auto type = IntegerType::get(&getContext(), 64);
     int64_t number = 0;
-    for (const Run &run : runs) {
+    for (const SideRun &run : runs) {
       for (unsigned i = run.first; i < run.end; ++i) {
         Operation *op = graph.getNodes()[i].op;
         if (run.isDropped)
@@ -259,7 +169,7 @@ private:
   }
 
   /// Drops runs until the arena takes at most `most` bytes.
-  void fit(SmallVectorImpl<Run> &runs, const StepGraph &graph,
+  void fit(SmallVectorImpl<SideRun> &runs, const StepGraph &graph,
            const Target &target, int64_t most) {
     for (bool isPacked = false; !isPacked;) {
       mark(runs, graph);
@@ -284,29 +194,29 @@ private:
 
   /// Drops the runs that keep memory alive at an instant, or else the last run;
   /// returns false if there is none left.
-  static bool dropAt(SmallVectorImpl<Run> &runs, const NodeTimes &times,
+  static bool dropAt(SmallVectorImpl<SideRun> &runs, const NodeTimes &times,
                      int64_t instant) {
-    auto drop = [&](Run &run) {
+    auto drop = [&](SideRun &run) {
       bool isThere = !run.isDropped && times.getFirst(run.first) <= instant &&
                      instant <= times.getLast(run.first);
       run.isDropped |= isThere;
       return isThere;
     };
     bool isAny = false;
-    for (Run &run : runs)
+    for (SideRun &run : runs)
       isAny |= drop(run);
     if (isAny)
       return true;
-    for (Run &run : llvm::reverse(runs))
+    for (SideRun &run : llvm::reverse(runs))
       if (!run.isDropped)
         return run.isDropped = true;
     return false;
   }
 
-  void report(ArrayRef<Run> runs, int64_t bytes) {
+  void report(ArrayRef<SideRun> runs, int64_t bytes) {
     double beside = 0;
     int64_t kept = 0;
-    for (const Run &run : runs) {
+    for (const SideRun &run : runs) {
       if (run.isDropped)
         continue;
       ++kept;
@@ -331,10 +241,6 @@ private:
     describe(remark::missed(func.getLoc(), options)
              << remark::reason("the arena would be larger"));
   }
-
-  /// The least time of a region, and the least that it can wait, in launches: a
-  /// region takes two more edges of the graph.
-  static constexpr double leastLaunches = 3;
 
   /// By node.
   SmallVector<double> seconds, slack;
