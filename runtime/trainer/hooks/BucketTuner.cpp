@@ -5,8 +5,7 @@
 #include "runtime/comm/Communicator.h"
 #include "runtime/core/commandline/OptionChecks.h"
 #include "runtime/core/console/Console.h"
-#include "runtime/core/files/TunedFile.h"
-#include "runtime/core/machine/Process.h"
+#include "runtime/trainer/options/KeptChoices.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -17,8 +16,6 @@ using Clock = std::chrono::steady_clock;
 /// Steps before those that are measured, turns of each candidate, and steps of
 /// a turn, of which the first does not count.
 static constexpr int64_t kWarmup = 3, kTurns = 3, kFewest = 3, kMost = 21;
-/// Less is within what two runs differ by.
-static constexpr double kLeastGain = 0.05;
 
 static double toMebibytes(int64_t bytes) {
   return static_cast<double>(bytes) / (1 << 20);
@@ -37,14 +34,13 @@ void BucketTuner::say(int64_t joining, double milliseconds) {
   std::string name = joining == 0 ? "buckets as they are"
                                   : fmt::format("buckets joined to {:.1f} MiB",
                                                 toMebibytes(joining));
-  console.line(fmt::format("  {:<44} {:10.3f} ms a step", name, milliseconds));
+  console.line(formatMeasured(name, milliseconds));
 }
 
 bool BucketTuner::takeKept() {
   int64_t known = -1;
   if (ranks.getRank() == 0) {
-    TunedFile file(describeProcessors(),
-                   options.tune == "cache" ? "" : options.tune);
+    TunedFile file = openChoices(options);
     int64_t kept = 0;
     if (std::optional<std::string> choice = file.find(getKey()))
       known = parseWhole(*choice, kept) && kept >= 0 ? kept : -1;
@@ -140,23 +136,18 @@ void BucketTuner::choose() {
     say(candidates[i], medians[i]);
   size_t best = static_cast<size_t>(
       std::min_element(medians.begin(), medians.end()) - medians.begin());
-  if (medians[best] > (1 - kLeastGain) * medians[0])
+  if (!isFaster(medians[best], medians[0]))
     best = 0;
   ranks.setJoining(candidates[best]);
-  console.line(
-      best == 0
-          ? fmt::format("tune: nothing is faster than buckets as they "
-                        "are, {:.3f} ms a step",
-                        medians[0])
-          : fmt::format("tune: buckets joined to {:.1f} MiB: {:.3f} ms a "
-                        "step instead of {:.3f}, {:.0f}% less",
-                        toMebibytes(candidates[best]), medians[best],
-                        medians[0], 100 * (1 - medians[best] / medians[0])));
+  console.line(best == 0
+                   ? fmt::format("tune: nothing is faster than buckets as they "
+                                 "are, {:.3f} ms a step",
+                                 medians[0])
+                   : fmt::format("tune: buckets joined to {:.1f} MiB: {}",
+                                 toMebibytes(candidates[best]),
+                                 formatGain(medians[best], medians[0])));
   if (ranks.getRank() != 0)
     return;
-  TunedFile file(describeProcessors(),
-                 options.tune == "cache" ? "" : options.tune);
-  file.keep(getKey(), std::to_string(candidates[best]));
-  if (std::string problem = file.takeProblem(); !problem.empty())
-    console.noteOnce("the choice of --tune is not kept: " + problem);
+  TunedFile file = openChoices(options);
+  keepChoice(file, getKey(), std::to_string(candidates[best]), console);
 }

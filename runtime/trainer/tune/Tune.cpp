@@ -7,12 +7,12 @@
 #include "runtime/core/commandline/OptionChecks.h"
 #include "runtime/core/console/Console.h"
 #include "runtime/core/files/Crc32.h"
-#include "runtime/core/files/TunedFile.h"
 #include "runtime/core/machine/ControlGroups.h"
 #include "runtime/core/machine/Process.h"
 #include "runtime/core/machine/ProcessorUse.h"
 #include "runtime/data/files/Pipes.h"
 #include "runtime/data/files/Sources.h"
+#include "runtime/trainer/options/KeptChoices.h"
 
 #include <algorithm>
 #include <cmath>
@@ -22,9 +22,6 @@
 
 using namespace ingot::runtime;
 using Clock = std::chrono::steady_clock;
-
-/// Less is within what two runs differ by.
-static constexpr double kLeastGain = 0.05;
 
 static std::string join(const Settings &settings) {
   std::string text;
@@ -50,7 +47,7 @@ std::optional<StepTimes> TuneSearch::time(const Settings &settings) {
       std::max(longest, std::chrono::duration<double>(Clock::now() - start));
   std::string name = settings.empty() ? "as it is" : join(settings);
   if (times)
-    say(fmt::format("  {:<44} {:10.3f} ms a step", name, times->stepMs));
+    say(formatMeasured(name, times->stepMs));
   else
     say(fmt::format("  {:<44}     fails", name));
   return times;
@@ -66,7 +63,7 @@ void TuneSearch::confirm() {
     first.stepMs = std::min(first.stepMs, before->stepMs);
   if (after)
     fastest.stepMs = std::max(fastest.stepMs, after->stepMs);
-  if (before && after && fastest.stepMs <= (1 - kLeastGain) * first.stepMs)
+  if (before && after && isFaster(fastest.stepMs, first.stepMs))
     return;
   say("  the second measurements do not confirm the first: the run stays as it "
       "is");
@@ -94,7 +91,7 @@ std::optional<Tuned> TuneSearch::find(const std::vector<TuneAxis> &axes) {
       Settings settings = base;
       settings.push_back(alternative);
       std::optional<StepTimes> times = time(settings);
-      if (!times || times->stepMs > (1 - kLeastGain) * fastest.stepMs)
+      if (!times || !isFaster(times->stepMs, fastest.stepMs))
         continue;
       fastest = *times;
       best = settings;
@@ -249,10 +246,8 @@ static std::string describe(const Tuned &tuned, bool isKept) {
                        "{:.3f} ms a step",
                        from, tuned.beforeMs);
   return fmt::format(
-      "tune: {}{}: {:.3f} ms a step instead of {:.3f}, {:.0f}% less in two "
-      "measurements of each; losses have {}",
-      from, join(tuned.settings), tuned.afterMs, tuned.beforeMs,
-      100 * (1 - tuned.afterMs / tuned.beforeMs),
+      "tune: {}{}: {} in two measurements of each; losses have {}", from,
+      join(tuned.settings), formatGain(tuned.afterMs, tuned.beforeMs),
       tuned.isSame ? "the same bits"
                    : "other last bits, as sums of that many threads do");
 }
@@ -291,8 +286,7 @@ void ingot::runtime::tuneOnHost(const Options &options,
                        "takes samples several times, and what comes through a "
                        "pipe comes once",
                        "write the samples to a file, or leave it out");
-  TunedFile file(describeProcessors(),
-                 options.tune == "cache" ? "" : options.tune);
+  TunedFile file = openChoices(options);
   std::string key = makeKey(options, manifest, text);
   std::optional<Tuned> tuned;
   if (std::optional<std::string> kept = file.find(key))
@@ -310,12 +304,10 @@ void ingot::runtime::tuneOnHost(const Options &options,
     console.line("tune: " + describeOthers(others) +
                  " meanwhile, so that nothing is kept; tune when it is idle");
   else if (!isKept && tuned->isComplete)
-    file.keep(key, formatTuned(*tuned));
+    keepChoice(file, key, formatTuned(*tuned), console);
   else if (!isKept)
     console.line("tune: the time was not enough for all of it, so that nothing "
                  "is kept; --tune-seconds gives more");
-  if (std::string problem = file.takeProblem(); !problem.empty())
-    console.noteOnce("the choice of --tune is not kept: " + problem);
   if (tuned->settings.empty())
     return;
   for (const std::string &variable : listVariables(tuned->settings)) {
