@@ -139,6 +139,22 @@ constexpr const CpuFeature *findCpuFeature(std::string_view name) {
   return nullptr;
 }
 
+/// Returns the level that every processor with these features has at least.
+template <typename Names> constexpr CpuLevel getLeastLevel(const Names &names) {
+  CpuLevel level = CpuLevel::Baseline;
+  for (CpuLevel next : {CpuLevel::V2, CpuLevel::V3, CpuLevel::V4}) {
+    for (const CpuFeature &feature : kCpuFeatures) {
+      bool isListed = feature.level != next;
+      for (const auto &name : names)
+        isListed |= feature.name == name;
+      if (!isListed)
+        return level;
+    }
+    level = next;
+  }
+  return level;
+}
+
 } // namespace ingot::abi
 
 #endif // INGOT_RUNTIME_ABI_PROCESSOR_H

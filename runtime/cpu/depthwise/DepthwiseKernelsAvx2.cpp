@@ -13,5 +13,5 @@
 #pragma clang attribute pop
 
 const ingot::runtime::depthwise::Kernels
-    ingot::runtime::depthwise::avx2Kernels = kKernels;
+    ingot::runtime::depthwise::narrowKernels = kKernels;
 #endif

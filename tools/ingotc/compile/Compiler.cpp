@@ -457,6 +457,8 @@ int Compiler::run(LinkInput &link, size_t index) {
                     link.exportLiteral != before.exportLiteral))
     throw failure("--arch", "the CPUs' steps differ in their states",
                   "report this with the model, and compile a trainer for each");
+  abi::CpuLevel level = abi::getLeastLevel(target.getHost().features);
+  link.level = index == 0 ? level : std::min(level, before.level);
   link.objects = std::move(before.objects);
   link.objects.push_back(std::move(*object));
   link.dataParallel = pipeline.dataParallel;

@@ -8,11 +8,13 @@
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/BinaryFormat/ELF.h"
+#include "llvm/Object/Archive.h"
 #include "llvm/Object/ELFObjectFile.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
+#include "llvm/Support/Regex.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/TargetParser/Triple.h"
 
@@ -221,6 +223,34 @@ static std::string findLine(const std::vector<LinkLine> &lines,
                 "build all targets, and keep bin and lib side by side");
 }
 
+/// Returns the symbols of kernels for processors below the level, of which each
+/// family of kernels has a table: `NAMESPACE::genericKernels` is one.
+static std::vector<std::string>
+findUnusedKernels(const std::vector<LinkLine> &lines, abi::CpuLevel level) {
+  llvm::Regex unused(level >= abi::CpuLevel::V4
+                         ? "[0-9](generic|avx2)[A-Za-z]*KernelsE$"
+                         : "[0-9]generic[A-Za-z]*KernelsE$");
+  std::vector<std::string> names;
+  if (level < abi::CpuLevel::V3)
+    return names;
+  for (const LinkLine &line : lines) {
+    if (line.kind != "archive")
+      continue;
+    auto buffer = llvm::MemoryBuffer::getFile(line.path);
+    if (!buffer)
+      continue;
+    auto archive = llvm::object::Archive::create(**buffer);
+    if (!archive) {
+      llvm::consumeError(archive.takeError());
+      continue;
+    }
+    for (const llvm::object::Archive::Symbol &symbol : (*archive)->symbols())
+      if (unused.match(symbol.getName()))
+        names.push_back(symbol.getName().str());
+  }
+  return names;
+}
+
 void ingot::checkRuntime(const std::string &target, const std::string &triple) {
   readLinkFile(runtimeDirectory(triple), target, triple);
 }
@@ -240,16 +270,17 @@ void ingot::linkTrainer(const LinkInput &input, const std::string &output) {
     writeFile(objects.back(), object);
   }
   std::string executable = scratch.path(name);
-  // Libraries that are opened at run time share the C++ library and OpenMP's
-  // with the trainer.
-  bool isAlone =
-      !input.dataParallel && llvm::any_of(lines, [](const LinkLine &line) {
-        return line.kind == "alone";
-      });
+  auto travels = [&](const LinkLine &line) {
+    return line.kind == "bundle" ||
+           (line.kind == "transport" && input.dataParallel);
+  };
+  bool isOneFile = llvm::none_of(lines, travels);
   std::vector<std::string> start, middle, end;
   for (const LinkLine &line : lines) {
-    if (line.kind == "transport" || line.kind == "emulation" ||
-        line.kind == "loader" || line.kind == (isAlone ? "bundle" : "alone"))
+    // Transports are loaded. Here they only say which functions of the C++
+    // library they expect of the trainer.
+    if (line.kind == "emulation" || line.kind == "loader" ||
+        (line.kind == "transport" && !input.dataParallel))
       continue;
     std::vector<std::string> &part = line.kind == "start" ? start
                                      : line.kind == "end" ? end
@@ -264,12 +295,13 @@ void ingot::linkTrainer(const LinkInput &input, const std::string &output) {
   std::vector<std::string> args = {
       // Writing to a mapped file on a full disk ends in a signal.
       "--no-mmap-output-file", "-pie", "--eh-frame-hdr", "--as-needed",
-      "--gc-sections", "-z", "relro", "-z", "now", "-z", "noexecstack", "-m",
-      emulation, "-dynamic-linker", findLine(lines, "loader"),
+      "--gc-sections", "--icf=safe", "--strip-all", "--allow-shlib-undefined",
+      "-z", "relro", "-z", "now", "-z", "noexecstack", "-m", emulation,
+      "-dynamic-linker", findLine(lines, "loader"),
       // Libraries of the bundle find each other in their own directory.
       "--disable-new-dtags", "-o", executable};
   std::string marker = makeMarker(linker, emulation, name, scratch);
-  if (!isAlone)
+  if (!isOneFile)
     args.insert(args.end(), {"-rpath", "$ORIGIN/" + name + ".libs",
                              "--no-as-needed", marker, "--as-needed"});
   args.insert(args.end(), start.begin(), start.end());
@@ -291,6 +323,9 @@ void ingot::linkTrainer(const LinkInput &input, const std::string &output) {
   blob("ingot_export", input.exportLiteral);
   if (input.hasPictures)
     args.insert(args.end(), {"-u", "ingot_picture_codecs"});
+  // They are never chosen: without an address nothing of them is linked.
+  for (const std::string &name : findUnusedKernels(lines, input.level))
+    args.push_back("--defsym=" + name + "=0");
   args.push_back("--start-group");
   args.insert(args.end(), middle.begin(), middle.end());
   args.push_back("--end-group");
@@ -301,7 +336,7 @@ void ingot::linkTrainer(const LinkInput &input, const std::string &output) {
   std::string libraries = output + ".libs";
   try {
     removeLibraries(libraries, marker, lines);
-    if (isAlone) {
+    if (isOneFile) {
       fs::rename(executable, output);
       return;
     }

@@ -8,6 +8,8 @@
 #ifndef INGOT_TOOLS_INGOTC_COMPILE_LINK_H
 #define INGOT_TOOLS_INGOTC_COMPILE_LINK_H
 
+#include "runtime/abi/Processor.h"
+
 #include <string>
 #include <vector>
 
@@ -31,6 +33,9 @@ struct LinkInput {
   bool dataParallel = false;
   /// Whether codecs of pictures are linked.
   bool hasPictures = false;
+  /// The level of x86-64 that every processor has on which the trainer runs:
+  /// kernels for lower ones are left out.
+  abi::CpuLevel level = abi::CpuLevel::Baseline;
 };
 
 /// Whether an input of the trainer may be a picture: in color, or gray.

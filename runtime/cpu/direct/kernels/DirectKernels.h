@@ -56,7 +56,11 @@ struct Kernels {
 
 extern const Kernels genericKernels;
 #ifdef __x86_64__
-extern const Kernels avx2Kernels, avx512Kernels;
+extern const Kernels avx512Kernels;
+/// Those for AVX2. CPUs with AVX-512 run them, too, where its vectors are too
+/// wide: trainers for such CPUs have them under this name.
+extern const Kernels narrowKernels;
+inline constexpr const Kernels &avx2Kernels = narrowKernels;
 /// For CPUs with AVX512-BF16: elements of `a` and `b` are pairs of bf16, whose
 /// two products are added at once; numbers that are subnormal in f32 count as
 /// zero.

@@ -12,6 +12,6 @@
 #include "runtime/cpu/direct/kernels/DirectVectors.h"
 #pragma clang attribute pop
 
-const ingot::runtime::direct::Kernels ingot::runtime::direct::avx2Kernels =
+const ingot::runtime::direct::Kernels ingot::runtime::direct::narrowKernels =
     kKernels;
 #endif

@@ -70,16 +70,56 @@ def is_one_file(ingot):
         check(size < 12 << 20, f"{flags}: {size >> 20} MiB")
 
 
-@case("runs-with-glibc-2.34")
+C_LIBRARY = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2"}
+
+
+def check_old_glibc(ingot, program, also=frozenset()):
+    """No symbol of the C library is newer than 2.28, and nothing else is needed but `also`."""
+    symbols = ingot.succeed(["readelf", "--dyn-syms", "--wide", program]).out
+    versions = {tuple(map(int, text.split("."))) for text in re.findall(r"@GLIBC_([0-9.]+)", symbols)}
+    check(versions and max(versions) <= (2, 28), f"{program.name} needs glibc {max(versions, default=None)}")
+    needed = set(re.findall(r"\(NEEDED\).*\[(.*)\]", ingot.succeed(["readelf", "--dynamic", "--wide", program]).out))
+    needed = {name for name in needed if not name.startswith("ld-linux-")}
+    check(needed <= C_LIBRARY | also, f"{program.name} needs {sorted(needed)}")
+
+
+@case("runs-with-glibc-2.28")
 def runs_with_older_glibc(ingot):
-    """No symbol of the C library is newer, and exceptions are caught all the same."""
+    """A trainer asks for nothing newer, nor do the libraries that it takes along."""
     g = golden("cnn")
     trainer = ingot.compile(g.model, *g.compile_flags("adamw"))
-    symbols = ingot.succeed(["readelf", "--dyn-syms", "--wide", trainer]).out
-    versions = {tuple(map(int, text.split("."))) for text in re.findall(r"@GLIBC_([0-9.]+)", symbols)}
-    check(versions and max(versions) <= (2, 34), f"needs glibc {max(versions, default=None)}")
+    check_old_glibc(ingot, trainer)
+    # Exceptions are caught, with the unwinder's question answered by the trainer.
     result = ingot.run([trainer, "--data", ingot.path("missing.npz")])
     check(result.status == 3 and "hint:" in result.err, f"{result.status}: {result.err}")
+    ranks = ingot.compile(g.model, *g.compile_flags("adamw"), "--data-parallel")
+    libraries = sorted(ranks.with_name("trainer.libs").glob("*"))
+    marker = next(path.name for path in libraries if path.name.startswith("keep-"))
+    check({path.name for path in libraries} <= {marker, "libingot_mpi.so"}, f"{libraries}")
+    check_old_glibc(ingot, ranks, {marker})
+    for library in libraries:
+        if library.name != marker:
+            check_old_glibc(ingot, library, {"libmpi.so.40"})
+    if (ingot.bin.parent / "lib/ingot/aarch64").exists():
+        check_old_glibc(ingot, ingot.compile(g.model, *g.compile_flags("adamw"), "--arch", "aarch64"))
+
+
+@case("runs-on-an-old-glibc")
+def runs_on_older_glibc(ingot):
+    """INGOT_OLD_GLIBC names a folder with the C library of an older system, such as Debian 11: the bits are the same."""
+    folder = os.environ.get("INGOT_OLD_GLIBC")
+    if not folder:
+        raise Skip("INGOT_OLD_GLIBC names no folder with an older C library")
+    loader = next(pathlib.Path(folder).glob("ld-linux-*.so.*"))
+    g = golden("cnn")
+    trainer = ingot.compile(g.model, *g.compile_flags("adamw"))
+    exports = []
+    for prefix in ([], [loader, "--library-path", folder]):
+        exports.append(ingot.path(f"trained-{len(exports)}.onnx"))
+        ingot.succeed([*prefix, trainer, "--data", g.data, "--steps", "3", "--export", exports[-1]])
+        missing = ingot.run([*prefix, trainer, "--data", ingot.path("missing.npz")])
+        check(missing.status == 3 and "hint:" in missing.err, f"{missing.status}: {missing.err}")
+    check(exports[0].read_bytes() == exports[1].read_bytes(), "other bits with the older C library")
 
 
 @case("digits-accuracy")
