@@ -221,7 +221,7 @@ def PlaceSteps : Pass<"ingot-place-steps", "::mlir::ModuleOp"> {
     Assumes functions that consist of fusions, library calls and views (`--ingot-form-fusions`,
     `--ingot-outline-constants`), and keeps their order. States get fixed offsets in the state block. Every other
     stored tensor gets an offset in the arena for its lifetime (best fit, largest first), and so does the scratch
-    memory of a library call on the target (runtime/abi/Scratch.h); views share the offset of their operand. A result
+    memory of a library call, as the target states it; views share the offset of their operand. A result
     that replaces a state is written in place where the last reader of the old value is the kernel that writes the new
     one, element by element; otherwise it is copied at the end. Equal fusions become one `exec.kernel`.
 

@@ -4,9 +4,9 @@
 
 #include "passes/targets/cpu/CpuScratch.h"
 #include "passes/targets/cpu/CpuTarget.h"
-#include "runtime/abi/ConvolutionScratch.h"
 #include "runtime/core/Context.h"
 #include "runtime/core/machine/Features.h"
+#include "runtime/cpu/plan/ConvolutionAlgorithms.h"
 #include "runtime/cpu/threads/ThreadPool.h"
 #include "runtime/cpu/vectors/HalfPrecision.h"
 #include "llvm/TargetParser/Host.h"
@@ -80,9 +80,9 @@ public:
     desc.n = n;
     desc.k = k;
     desc.a_type = desc.b_type = desc.c_type = type;
-    abi::ScratchMachine scratchMachine = getScratchMachine(machine);
+    cpu::ScratchMachine scratchMachine = getScratchMachine(machine);
     desc.math = math ? *math : getMath(desc, scratchMachine);
-    desc.scratch_bytes = abi::getScratchBytes(desc, scratchMachine);
+    desc.scratch_bytes = cpu::getScratchBytes(desc, scratchMachine);
     scratch = makeZeros(desc.scratch_bytes);
   }
 
@@ -179,7 +179,7 @@ double measureAttention(int32_t type, const Machine &machine) {
     strides[2] = size;
   }
   desc.math = getMath(desc, getScratchMachine(machine));
-  desc.scratch_bytes = abi::getScratchBytes(desc, getScratchMachine(machine));
+  desc.scratch_bytes = cpu::getScratchBytes(desc, getScratchMachine(machine));
   int64_t bytes = tokens * heads * size * 4;
   Block query = makeZeros(bytes), key = makeZeros(bytes),
         value = makeZeros(bytes), result = makeZeros(bytes),

@@ -148,7 +148,7 @@ int64_t convFlops(Value output, Value filter) {
 }
 
 /// A convolution with a filter of one tap for each pixel is a matmul of pixels
-/// and channels, as abi::isPointwise states it once the layout is chosen.
+/// and channels, as cpu::isPointwise states it once the layout is chosen.
 template <typename Op> WorkKind getConvolutionWork(Op op, Value filter) {
   auto areAll = [](ArrayRef<int64_t> values, int64_t expected) {
     return llvm::all_of(values, [&](int64_t v) { return v == expected; });

@@ -9,12 +9,12 @@
 #define INGOT_PASSES_TARGETS_CPU_CPUSCRATCH_H
 
 #include "dialects/ingot/target/Machine.h"
-#include "runtime/abi/ConvolutionScratch.h"
+#include "runtime/cpu/plan/ConvolutionAlgorithms.h"
 
 namespace ingot {
 
-inline abi::ScratchMachine getScratchMachine(const Machine &machine) {
-  abi::ScratchMachine scratch;
+inline cpu::ScratchMachine getScratchMachine(const Machine &machine) {
+  cpu::ScratchMachine scratch;
   scratch.threads = static_cast<int64_t>(machine.threads);
   scratch.tilesHalves = machine.tilesHalves != 0;
   scratch.tilesF32 = machine.tilesF32 != 0;

@@ -111,7 +111,7 @@ static void chooseStrassen(const ingot_matmul_desc &desc,
   // with each other, while they are packed: packedBytes more of each element
   // pass through the caches. Sums of short products are soon added to c.
   constexpr double packedBytes = 12, leastDepth = 256;
-  abi::GemmBlocking blocking = abi::getStrassenBlocking(abi::kVectorBlocking);
+  cpu::GemmBlocking blocking = cpu::getStrassenBlocking(cpu::kVectorBlocking);
   double m = desc.m, n = desc.n, k = desc.k;
   double padded = double(abi::alignTo(desc.m, blocking.tileRows)) *
                   abi::alignTo(desc.n, blocking.tileColumns);
@@ -149,32 +149,32 @@ static LibrarySupport describeSupport(ingot_matmul_desc desc, StringRef,
   for (int32_t type : {desc.a_type, desc.b_type})
     if (type == INGOT_F8E4M3 || type == INGOT_F8E5M2)
       return {"CPUs do not multiply 8-bit floats"};
-  abi::ScratchMachine scratch = getScratchMachine(machine);
+  cpu::ScratchMachine scratch = getScratchMachine(machine);
   LibrarySupport support;
   support.math = getMath(desc, scratch);
   chooseStrassen(desc, machine, isExact, support);
   desc.math = support.math;
-  support.scratchBytes = abi::getScratchBytes(desc, scratch);
+  support.scratchBytes = cpu::getScratchBytes(desc, scratch);
   return support;
 }
 
 static LibrarySupport describeSupport(ingot_conv_desc desc, StringRef entry,
                                       const Machine &figures, bool isExact) {
-  abi::ScratchMachine machine = getScratchMachine(figures);
-  abi::ConvKind kind = entry == "ingot_conv" ? abi::ConvKind::Forward
+  cpu::ScratchMachine machine = getScratchMachine(figures);
+  cpu::ConvKind kind = entry == "ingot_conv" ? cpu::ConvKind::Forward
                        : entry == "ingot_conv_input_grad"
-                           ? abi::ConvKind::InputGrad
-                           : abi::ConvKind::FilterGrad;
+                           ? cpu::ConvKind::InputGrad
+                           : cpu::ConvKind::FilterGrad;
   LibrarySupport support;
   desc.math = support.math = getMath(desc, kind, machine);
   if (support.math != INGOT_MATH_EXACT) {
     support.scratchBytes =
         isIm2col(desc, kind)
-            ? abi::Im2colGemm(desc, kind, machine.threads).getScratchBytes()
-            : abi::getScratchBytes(desc, machine);
+            ? cpu::Im2colGemm(desc, kind, machine.threads).getScratchBytes()
+            : cpu::getScratchBytes(desc, machine);
     return support;
   }
-  if (abi::hasWinogradForm(desc)) {
+  if (cpu::hasWinogradForm(desc)) {
     if (isExact) {
       support.mathReason = "Winograd's algorithm would be faster, but "
                            "--exact-math asks for sums of products";
@@ -185,19 +185,19 @@ static LibrarySupport describeSupport(ingot_conv_desc desc, StringRef entry,
     }
   }
   // Gathering pixels for the forward pass would take the time that is saved.
-  if (abi::isPointwise(desc) ||
-      (abi::isGathered(desc, kind) && kind == abi::ConvKind::FilterGrad))
+  if (cpu::isPointwise(desc) ||
+      (cpu::isGathered(desc, kind) && kind == cpu::ConvKind::FilterGrad))
     chooseStrassen(getPointwiseMatmul(desc, kind), figures, isExact, support);
   desc.math = support.math;
-  support.scratchBytes = abi::getScratchBytes(desc, machine);
+  support.scratchBytes = cpu::getScratchBytes(desc, machine);
   return support;
 }
 
 static LibrarySupport describeSupport(const ingot_attention_desc &desc,
                                       StringRef, const Machine &figures,
                                       bool /*isExact*/) {
-  abi::ScratchMachine machine = getScratchMachine(figures);
-  return {"", abi::getScratchBytes(desc, machine), getMath(desc, machine)};
+  cpu::ScratchMachine machine = getScratchMachine(figures);
+  return {"", cpu::getScratchBytes(desc, machine), getMath(desc, machine)};
 }
 
 LibrarySupport CpuTarget::getSupport(LibraryCall call, const Machine &machine) {

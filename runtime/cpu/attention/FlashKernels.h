@@ -10,19 +10,19 @@
 #define INGOT_RUNTIME_CPU_ATTENTION_FLASHKERNELS_H
 
 #include "runtime/abi/Philox.h"
-#include "runtime/abi/Scratch.h"
 #include "runtime/cpu/attention/AttentionShape.h"
 #include "runtime/cpu/gemm/kernels/GemmKernels.h"
+#include "runtime/cpu/plan/Scratch.h"
 #include "runtime/cpu/vectors/HalfPrecision.h"
 #include "runtime/cpu/vectors/VectorTypes.h"
 
 namespace ingot::runtime::flash {
 
-inline constexpr int64_t kQueryBlock = abi::AttentionBlocking::kQueries;
-inline constexpr int64_t kKeyBlock = abi::AttentionBlocking::kKeys;
-inline constexpr int64_t kForwardKeys = abi::AttentionBlocking::kForwardKeys;
+inline constexpr int64_t kQueryBlock = cpu::AttentionBlocking::kQueries;
+inline constexpr int64_t kKeyBlock = cpu::AttentionBlocking::kKeys;
+inline constexpr int64_t kForwardKeys = cpu::AttentionBlocking::kForwardKeys;
 inline constexpr int64_t kMostQueries =
-    std::max(kQueryBlock, abi::AttentionBlocking::kForwardQueries);
+    std::max(kQueryBlock, cpu::AttentionBlocking::kForwardQueries);
 inline constexpr int64_t kMostKeys = std::max(kKeyBlock, kForwardKeys);
 
 inline bool isHalf(const AttentionShape &shape) {
@@ -31,11 +31,11 @@ inline bool isHalf(const AttentionShape &shape) {
 
 /// Columns of a packed row.
 inline int64_t padded(int64_t columns) {
-  return abi::alignTo(columns, abi::AttentionBlocking::kColumns);
+  return abi::alignTo(columns, cpu::AttentionBlocking::kColumns);
 }
 
 /// The scratch memory of a thread.
-inline abi::AttentionScratch getScratch(const AttentionShape &s) {
+inline cpu::AttentionScratch getScratch(const AttentionShape &s) {
   ingot_attention_desc desc = {};
   desc.heads = s.heads;
   desc.key_heads = s.keyHeads;
@@ -49,7 +49,7 @@ inline abi::AttentionScratch getScratch(const AttentionShape &s) {
 /// The queries of a task of the forward pass.
 inline int64_t forwardQueriesOf(const AttentionShape &s, bool onTiles) {
   return onTiles ? kQueryBlock
-                 : abi::AttentionBlocking::forwardQueries(s.batch * s.heads,
+                 : cpu::AttentionBlocking::forwardQueries(s.batch * s.heads,
                                                           s.queries);
 }
 

@@ -27,7 +27,7 @@
 #include <cstring>
 
 using namespace ingot::runtime;
-using ingot::abi::ConvKind;
+using ingot::cpu::ConvKind;
 
 static void runWinograd(ingot_context *context, const ingot_conv_desc &desc,
                         ConvKind kind, const void *first, const void *second,
@@ -61,7 +61,7 @@ static bool isFastPointwise(const ingot_conv_desc &desc,
   int64_t pixelBytes = matmul.k * (isWide ? 4 : 2);
   if (matmul.math == INGOT_MATH_STRASSEN ||
       matmul.m <= 2 * std::min(matmul.n, matmul.k) ||
-      pixelBytes % ingot::abi::kDirectConflict == 0)
+      pixelBytes % ingot::cpu::kDirectConflict == 0)
     return true;
   return !isWide && (matmul.k % 2 != 0 ||
                      !direct::multipliesPairs(matmul.a_type, matmul.n));
@@ -94,7 +94,7 @@ static void multiplyGathered(ingot_context *context,
                              ingot_matmul_desc matmul, ConvKind kind,
                              bool onTiles, const void *first,
                              const void *second, void *result, void *planned) {
-  auto gathered = static_cast<size_t>(ingot::abi::getGatheredBytes(desc));
+  auto gathered = static_cast<size_t>(ingot::cpu::getGatheredBytes(desc));
   size_t bytes = gathered + getPackedScratchBytes(matmul, onTiles);
   char *scratch = context->getScratch(bytes, planned, desc.scratch_bytes);
   const void *&input = kind == ConvKind::Forward ? first : second;
@@ -110,19 +110,19 @@ static void runFast(ingot_context *context, const ingot_conv_desc &desc,
                     ConvKind kind, const void *first, const void *second,
                     void *result, void *scratch) {
   bool onTiles = desc.math == INGOT_MATH_TILES && hasTileUnits();
-  if (onTiles && ingot::abi::isIm2col(desc, kind))
+  if (onTiles && ingot::cpu::isIm2col(desc, kind))
     return convolveIm2col(context, desc, kind, first, second, result, scratch);
-  if (ingot::abi::isWinograd(desc))
+  if (ingot::cpu::isWinograd(desc))
     return runWinograd(context, desc, kind, first, second, result, scratch);
-  if (ingot::abi::isDepthwise(desc)) {
-    ingot::abi::DepthwiseBlocking blocking(desc, kind, getThreadCount());
+  if (ingot::cpu::isDepthwise(desc)) {
+    ingot::cpu::DepthwiseBlocking blocking(desc, kind, getThreadCount());
     return convolveDepthwise(
         desc, kind, first, second, result,
         context->getScratch(blocking.getBytes(), scratch, desc.scratch_bytes));
   }
-  bool isGathered = ingot::abi::isGathered(desc, kind);
-  if (isGathered || ingot::abi::isPointwise(desc)) {
-    ingot_matmul_desc matmul = ingot::abi::getPointwiseMatmul(desc, kind);
+  bool isGathered = ingot::cpu::isGathered(desc, kind);
+  if (isGathered || ingot::cpu::isPointwise(desc)) {
+    ingot_matmul_desc matmul = ingot::cpu::getPointwiseMatmul(desc, kind);
     bool isFast = isFastPointwise(desc, matmul, kind, onTiles);
     if (isFast && isGathered)
       return multiplyGathered(context, desc, matmul, kind, onTiles, first,
@@ -132,7 +132,7 @@ static void runFast(ingot_context *context, const ingot_conv_desc &desc,
                             scratch);
   }
   size_t bytes =
-      ingot::abi::DirectBlocking(desc, kind, getThreadCount()).getBytes();
+      ingot::cpu::DirectBlocking(desc, kind, getThreadCount()).getBytes();
   convolveDirect(desc, kind, first, second, result,
                  context->getScratch(bytes, scratch, desc.scratch_bytes));
 }

@@ -10,8 +10,8 @@
 #include <cstring>
 
 using namespace ingot::runtime;
-using ingot::abi::ConvKind;
-using ingot::abi::Im2colGemm;
+using ingot::cpu::ConvKind;
+using ingot::cpu::Im2colGemm;
 
 namespace {
 

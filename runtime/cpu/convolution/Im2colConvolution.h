@@ -6,14 +6,14 @@
 // Puri and Simard, "High Performance Convolutional Neural Networks for Document
 // Processing", 2006). This is for images so small that the tiles of direct
 // convolution, which hold pixels of one row, stay mostly empty (isIm2col in
-// abi/ConvolutionScratch.h decides).
+// runtime/cpu/plan decides).
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef INGOT_RUNTIME_CPU_CONVOLUTION_IM2COLCONVOLUTION_H
 #define INGOT_RUNTIME_CPU_CONVOLUTION_IM2COLCONVOLUTION_H
 
-#include "runtime/abi/ConvolutionScratch.h"
+#include "runtime/cpu/plan/ConvolutionAlgorithms.h"
 
 struct ingot_context;
 
@@ -23,7 +23,7 @@ namespace ingot::runtime {
 /// operands of the entry point of that kind (Abi.h). Channels come last, there
 /// is one group, and the gradient of the input has strides of 1.
 void convolveIm2col(ingot_context *context, const ingot_conv_desc &desc,
-                    abi::ConvKind kind, const void *first, const void *second,
+                    cpu::ConvKind kind, const void *first, const void *second,
                     void *result, void *planned);
 
 } // namespace ingot::runtime

@@ -135,22 +135,22 @@ static void convolveFilterGrad(const Shape &shape, const T *outputGrad,
 
 template <typename T>
 void ingot::runtime::convolveByLoops(const ingot_conv_desc &desc,
-                                     abi::ConvKind kind, const T *first,
+                                     cpu::ConvKind kind, const T *first,
                                      const T *second, T *result) {
   Shape shape(desc);
   switch (kind) {
-  case abi::ConvKind::Forward:
+  case cpu::ConvKind::Forward:
     return convolveForward(shape, first, second, result);
-  case abi::ConvKind::InputGrad:
+  case cpu::ConvKind::InputGrad:
     return convolveInputGrad(shape, first, second, result);
-  case abi::ConvKind::FilterGrad:
+  case cpu::ConvKind::FilterGrad:
     return convolveFilterGrad(shape, first, second, result);
   }
 }
 
 template void ingot::runtime::convolveByLoops(const ingot_conv_desc &,
-                                              abi::ConvKind, const float *,
+                                              cpu::ConvKind, const float *,
                                               const float *, float *);
 template void ingot::runtime::convolveByLoops(const ingot_conv_desc &,
-                                              abi::ConvKind, const double *,
+                                              cpu::ConvKind, const double *,
                                               const double *, double *);

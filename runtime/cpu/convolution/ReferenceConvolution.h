@@ -9,7 +9,7 @@
 #ifndef INGOT_RUNTIME_CPU_CONVOLUTION_REFERENCECONVOLUTION_H
 #define INGOT_RUNTIME_CPU_CONVOLUTION_REFERENCECONVOLUTION_H
 
-#include "runtime/abi/ConvolutionScratch.h"
+#include "runtime/cpu/plan/ConvolutionAlgorithms.h"
 
 namespace ingot::runtime {
 
@@ -17,7 +17,7 @@ namespace ingot::runtime {
 /// `first` and `second` are the operands of the entry point of that kind
 /// (Abi.h).
 template <typename T>
-void convolveByLoops(const ingot_conv_desc &desc, abi::ConvKind kind,
+void convolveByLoops(const ingot_conv_desc &desc, cpu::ConvKind kind,
                      const T *first, const T *second, T *result);
 
 } // namespace ingot::runtime

@@ -22,9 +22,9 @@
 using namespace ingot::runtime;
 using namespace ingot::runtime::depthwise;
 using namespace ingot::runtime::direct;
-using ingot::abi::ConvKind;
-using ingot::abi::DepthwiseBlocking;
-using ingot::abi::kDepthwiseBlock;
+using ingot::cpu::ConvKind;
+using ingot::cpu::DepthwiseBlocking;
+using ingot::cpu::kDepthwiseBlock;
 
 namespace {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// Depthwise convolution, a filter for each channel (abi::isDepthwise), in f32,
+// Depthwise convolution, a filter for each channel (cpu::isDepthwise), in f32,
 // bf16 or f16 with sums in f32. Sums are in the same order with any number of
 // threads.
 //
@@ -10,14 +10,14 @@
 #ifndef INGOT_RUNTIME_CPU_DEPTHWISE_DEPTHWISE_H
 #define INGOT_RUNTIME_CPU_DEPTHWISE_DEPTHWISE_H
 
-#include "runtime/abi/ConvolutionScratch.h"
+#include "runtime/cpu/plan/ConvolutionAlgorithms.h"
 
 namespace ingot::runtime {
 
 /// Computes a depthwise convolution or one of its gradients: `first` and
 /// `second` are the operands of the entry point of that kind (Abi.h). `scratch`
-/// has abi::DepthwiseBlocking's bytes for the pool's threads.
-void convolveDepthwise(const ingot_conv_desc &desc, abi::ConvKind kind,
+/// has cpu::DepthwiseBlocking's bytes for the pool's threads.
+void convolveDepthwise(const ingot_conv_desc &desc, cpu::ConvKind kind,
                        const void *first, const void *second, void *result,
                        char *scratch);
 

@@ -18,8 +18,8 @@
 using namespace ingot::runtime;
 using namespace ingot::runtime::depthwise;
 using namespace ingot::runtime::direct;
-using ingot::abi::DepthwiseBlocking;
-using ingot::abi::kDepthwiseBlock;
+using ingot::cpu::DepthwiseBlocking;
+using ingot::cpu::kDepthwiseBlock;
 
 namespace {
 

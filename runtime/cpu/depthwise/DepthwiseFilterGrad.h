@@ -14,7 +14,7 @@ namespace ingot::runtime::depthwise {
 
 /// Computes the gradient of the filter, as convolveDepthwise describes it.
 void correlateImages(const ingot_conv_desc &desc,
-                     const abi::DepthwiseBlocking &blocking,
+                     const cpu::DepthwiseBlocking &blocking,
                      const direct::Axes &axes, const direct::Images &grads,
                      const direct::Images &input, void *filterGrad,
                      char *scratch);

@@ -8,7 +8,7 @@
 
 using namespace ingot::runtime;
 using namespace ingot::runtime::depthwise;
-using ingot::abi::DepthwiseBlocking;
+using ingot::cpu::DepthwiseBlocking;
 
 const depthwise::Kernels &depthwise::getKernels(int64_t channels) {
   static const depthwise::Kernels &widest = INGOT_CHOOSE_KERNELS();

@@ -8,8 +8,8 @@
 #ifndef INGOT_RUNTIME_CPU_DEPTHWISE_DEPTHWISEROWS_H
 #define INGOT_RUNTIME_CPU_DEPTHWISE_DEPTHWISEROWS_H
 
-#include "runtime/abi/ConvolutionScratch.h"
 #include "runtime/cpu/depthwise/DepthwiseKernels.h"
+#include "runtime/cpu/plan/ConvolutionAlgorithms.h"
 
 #include <algorithm>
 
@@ -26,13 +26,13 @@ bool areWhole(int64_t channels);
 /// channels.
 bool combinesTaps(int64_t taps, int64_t step, int64_t inputs);
 
-/// Throws unless the memory that abi::DepthwiseBlocking plans is enough.
+/// Throws unless the memory that cpu::DepthwiseBlocking plans is enough.
 void checkMemory(bool fits);
 
 /// The number of the element of a filter for a channel of the output, a channel
 /// of its group, and a tap.
 int64_t getFilterIndex(const ingot_conv_desc &desc,
-                       const abi::DepthwiseBlocking &blocking, int64_t out,
+                       const cpu::DepthwiseBlocking &blocking, int64_t out,
                        int64_t in, int64_t tap);
 
 /// A conflict that no distance has.
@@ -43,7 +43,7 @@ struct Room {
   int64_t *tags;
   float *rows, *others;
 
-  Room(const abi::DepthwiseBlocking &blocking, char *scratch, int64_t thread);
+  Room(const cpu::DepthwiseBlocking &blocking, char *scratch, int64_t thread);
 };
 
 /// How a row of pixels is read: through a copy with zeros around it, or in

@@ -23,8 +23,8 @@
 
 using namespace ingot::runtime;
 using namespace ingot::runtime::direct;
-using ingot::abi::ConvKind;
-using ingot::abi::DirectBlocking;
+using ingot::cpu::ConvKind;
+using ingot::cpu::DirectBlocking;
 
 namespace {
 
@@ -111,10 +111,10 @@ Product::Product(const ingot_conv_desc &desc, const DirectBlocking &blocking,
       isPadded(ofPairs && from.type == INGOT_BF16),
       reader(isPadded ? RowReader::ofPaddedChannels(
                             from, phases[2].getLow(), phases[2].getHigh(),
-                            phases[2].step, ingot::abi::kDirectConflict)
+                            phases[2].step, ingot::cpu::kDirectConflict)
                       : RowReader(from, phases[2].getLow(), phases[2].getHigh(),
                                   phases[2].step, from.channels,
-                                  ingot::abi::kDirectConflict)),
+                                  ingot::cpu::kDirectConflict)),
       depth(isPadded ? ingot::abi::divideCeil(from.channels, 2)
                      : from.channels / desc.groups),
       columns(to.channels / desc.groups),
@@ -126,13 +126,13 @@ Product::Product(const ingot_conv_desc &desc, const DirectBlocking &blocking,
   for (size_t i = 1; i < inner.size(); ++i)
     isContiguous &= inner[i].shift == inner[i - 1].shift + 1;
   int64_t all = static_cast<int64_t>(inner.size()) * depth;
-  isContiguous &= all <= ingot::abi::kDirectDepth;
+  isContiguous &= all <= ingot::cpu::kDirectDepth;
   runTaps = isContiguous ? static_cast<int64_t>(inner.size()) : 1;
   runLength = runTaps * depth;
-  int64_t pieces = ingot::abi::divideCeil(runLength, ingot::abi::kDirectDepth);
+  int64_t pieces = ingot::abi::divideCeil(runLength, ingot::cpu::kDirectDepth);
   piece = ingot::abi::divideCeil(runLength, std::max<int64_t>(pieces, 1));
   together = std::max<int64_t>(
-      ingot::abi::kDirectDepth / std::max<int64_t>(piece, 1), 1);
+      ingot::cpu::kDirectDepth / std::max<int64_t>(piece, 1), 1);
   bool isWhole = piece == runLength && taps <= runTaps * together;
   streams = isWhole && to.isStreamed() && columns % kLineFloats == 0;
   rounds = isWhole && ofPairs && to.channelsLast;
@@ -233,7 +233,7 @@ void Product::multiplyRow(int64_t first, int64_t last, int64_t firstColumn,
   const Panel &end = panels[last - 1];
   int64_t filters = (end.offset + end.width - panels[first].offset) * taps *
                     depth * int64_t(sizeof(float));
-  int64_t piece = filters <= ingot::abi::kL1Bytes
+  int64_t piece = filters <= ingot::cpu::kL1Bytes
                       ? 2 * panels.getKernels().mostRows[2]
                       : count;
   for (int64_t x = 0; x < count; x += piece)
@@ -313,7 +313,7 @@ void Product::run(ConvKind kind, const char *filter, char *scratch) {
     std::fill_n(getRoom(scratch, thread).tags, blocking.tags, int64_t(-1));
 
   // Packed filters of a block of panels stay in the cache.
-  constexpr int64_t mostColumns = ingot::abi::kDirectColumns;
+  constexpr int64_t mostColumns = ingot::cpu::kDirectColumns;
   int64_t width = phases[2].count;
   int64_t parts = ingot::abi::divideCeil(width, mostColumns);
   int64_t rows = desc.batch * phases[0].count * phases[1].count;
@@ -322,7 +322,7 @@ void Product::run(ConvKind kind, const char *filter, char *scratch) {
     while (last < panels.size() &&
            (panels[last].offset + panels[last].width - panels[first].offset) *
                    taps * depth <=
-               ingot::abi::kDirectFilters)
+               ingot::cpu::kDirectFilters)
       ++last;
     int64_t firstChannel = panels[first].group * columns + panels[first].column;
     const Panel &end = panels[last - 1];

@@ -11,14 +11,14 @@
 #ifndef INGOT_RUNTIME_CPU_DIRECT_DIRECTCONVOLUTION_H
 #define INGOT_RUNTIME_CPU_DIRECT_DIRECTCONVOLUTION_H
 
-#include "runtime/abi/ConvolutionScratch.h"
+#include "runtime/cpu/plan/ConvolutionAlgorithms.h"
 
 namespace ingot::runtime {
 
 /// Computes a convolution or one of its gradients: `first` and `second` are the
 /// operands of the entry point of that kind (Abi.h). `scratch` has
-/// abi::getDirectBytes for the pool's threads.
-void convolveDirect(const ingot_conv_desc &desc, abi::ConvKind kind,
+/// cpu::getDirectBytes for the pool's threads.
+void convolveDirect(const ingot_conv_desc &desc, cpu::ConvKind kind,
                     const void *first, const void *second, void *result,
                     char *scratch);
 

@@ -19,19 +19,19 @@
 
 using namespace ingot::runtime;
 using namespace ingot::runtime::direct;
-using ingot::abi::DirectBlocking;
 using ingot::abi::divideCeil;
+using ingot::cpu::DirectBlocking;
 
 namespace {
 
 /// The rows of a product's tiles: more than any tile has.
 constexpr int64_t kRows = 1 << 10;
 /// Rows that are multiplied at once.
-constexpr int64_t kMostRows = ingot::abi::kDirectGradRows;
+constexpr int64_t kMostRows = ingot::cpu::kDirectGradRows;
 
 /// Whether pixels of a panel fall into different cache sets.
 bool isSpread(int64_t channels) {
-  return channels * int64_t(sizeof(float)) % ingot::abi::kDirectGradConflict !=
+  return channels * int64_t(sizeof(float)) % ingot::cpu::kDirectGradConflict !=
          0;
 }
 
@@ -100,7 +100,7 @@ FilterGrad::FilterGrad(const ingot_conv_desc &desc, const Axes &axes,
           (axes.out[2] - 1) * axes.stride[2] - axes.pad[2] +
               (axes.kernel[2] - 1) * axes.dilation[2] + 1,
           axes.stride[2], input.channels / desc.groups,
-          ingot::abi::kDirectGradConflict)),
+          ingot::cpu::kDirectGradConflict)),
       inputs(input.channels / desc.groups),
       outputs(grads.channels / desc.groups),
       // Pixels are transposed for each tile, which is worth most columns.
@@ -186,7 +186,7 @@ void FilterGrad::multiplyTapRow(int64_t image, int64_t depth, int64_t height,
   if (readsGrads)
     pixels = reinterpret_cast<const float *>(grads.data) +
              grads.getRow(image, depth, height) + group * outputs;
-  int64_t steps = divideCeil(columns, ingot::abi::kDirectColumns);
+  int64_t steps = divideCeil(columns, ingot::cpu::kDirectColumns);
   for (int64_t step = 0; step < steps; ++step) {
     int64_t x = columns * step / steps;
     tile.length = columns * (step + 1) / steps - x;

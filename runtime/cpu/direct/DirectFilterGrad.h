@@ -20,7 +20,7 @@ bool isFastFilterGrad(const ingot_conv_desc &desc);
 
 /// Computes the gradient of the filter, as convolveDirect describes it.
 void convolveFilterGradDirect(const ingot_conv_desc &desc, const Axes &axes,
-                              const abi::DirectBlocking &blocking,
+                              const cpu::DirectBlocking &blocking,
                               const void *outputGrad, const void *input,
                               void *filterGrad, char *scratch);
 

@@ -6,7 +6,7 @@
 
 using namespace ingot::runtime;
 using namespace ingot::runtime::direct;
-using ingot::abi::ConvKind;
+using ingot::cpu::ConvKind;
 
 Phase Phase::of(const Axes &axes, ConvKind kind, int axis, int64_t phase) {
   int64_t stride = axes.stride[axis], dilation = axes.dilation[axis];

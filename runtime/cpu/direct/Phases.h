@@ -28,7 +28,7 @@ struct Phase {
 
   /// The positions of a phase on an axis: of the output, or in the gradient of
   /// the input of the input.
-  static Phase of(const Axes &axes, abi::ConvKind kind, int axis,
+  static Phase of(const Axes &axes, cpu::ConvKind kind, int axis,
                   int64_t phase);
   /// The positions that are read: [low, high).
   int64_t getLow() const { return taps.empty() ? 0 : taps.front().shift; }
@@ -45,9 +45,9 @@ struct Phase {
 
 /// Calls `run` with the phases of the three axes that have positions.
 template <typename Run>
-void forEachPhase(const Axes &axes, abi::ConvKind kind, Run run) {
+void forEachPhase(const Axes &axes, cpu::ConvKind kind, Run run) {
   auto countOf = [&](int axis) {
-    return kind == abi::ConvKind::Forward ? 1 : axes.stride[axis];
+    return kind == cpu::ConvKind::Forward ? 1 : axes.stride[axis];
   };
   for (int64_t d = 0; d < countOf(0); ++d)
     for (int64_t h = 0; h < countOf(1); ++h)

@@ -46,7 +46,7 @@ RowReader::RowReader(const Images &images, int64_t low, int64_t high,
   inPlace = canBeInPlace && images.isPlain() && low >= 0 &&
             high <= images.extents[2] && !conflicts(images.channels);
   // An odd number of cache lines from one pixel that is read to the next.
-  int64_t padding = ingot::abi::kDirectPadding;
+  int64_t padding = ingot::cpu::kDirectPadding;
   for (int64_t rest = step; rest % 2 == 0 && padding > 1; rest /= 2)
     padding /= 2;
   pixelStride = inPlace ? images.channels

@@ -9,7 +9,7 @@
 #ifndef INGOT_RUNTIME_CPU_DIRECT_PIXELROWS_H
 #define INGOT_RUNTIME_CPU_DIRECT_PIXELROWS_H
 
-#include "runtime/abi/ConvolutionScratch.h"
+#include "runtime/cpu/plan/ConvolutionAlgorithms.h"
 
 namespace ingot::runtime::direct {
 

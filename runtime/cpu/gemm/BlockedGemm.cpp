@@ -6,7 +6,7 @@
 
 using namespace ingot::runtime;
 using namespace ingot::runtime::gemm;
-using namespace ingot::abi;
+using namespace ingot::cpu;
 
 //===----------------------------------------------------------------------===//
 // Packing between tiles

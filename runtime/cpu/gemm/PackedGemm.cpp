@@ -2,9 +2,9 @@
 
 #include "runtime/cpu/gemm/PackedGemm.h"
 
-#include "runtime/abi/Scratch.h"
 #include "runtime/core/Context.h"
 #include "runtime/cpu/gemm/RunGemm.h"
+#include "runtime/cpu/plan/Scratch.h"
 #include "runtime/cpu/threads/ThreadPool.h"
 #include "runtime/cpu/vectors/HalfPrecision.h"
 
@@ -13,6 +13,7 @@
 using namespace ingot::runtime;
 using ingot::runtime::gemm::Elements;
 namespace abi = ingot::abi;
+namespace cpu = ingot::cpu;
 
 namespace {
 /// An epilogue that rounds complete sums to 16 bits, then runs another on them.
@@ -48,7 +49,7 @@ struct Plan {
   /// Whether sums go to scratch memory, a part of the result at a time, and are
   /// rounded from there.
   bool isInParts = false;
-  abi::SumPart part = {};
+  cpu::SumPart part = {};
   /// Bytes of scratch memory that a GEMM packs operands in, and of all.
   size_t packBytes = 0, bytes = 0;
 
@@ -84,7 +85,7 @@ Plan::Plan(const ingot_matmul_desc &d, bool onTiles)
     return;
   }
   gemm.roundedType = INGOT_F32;
-  part = abi::SumPart::of(d, getThreadCount());
+  part = cpu::SumPart::of(d, getThreadCount());
   gemm.batch = part.batches;
   gemm.cRow = part.columns;
   gemm.cBatch = d.m * part.columns;

@@ -9,7 +9,7 @@
 
 using namespace ingot::runtime;
 using namespace ingot::runtime::gemm;
-using namespace ingot::abi;
+using namespace ingot::cpu;
 
 /// Rows and columns of a task, and its range of the inner dimension.
 struct RegionGemm::Task {

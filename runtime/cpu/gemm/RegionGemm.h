@@ -11,8 +11,8 @@
 #ifndef INGOT_RUNTIME_CPU_GEMM_REGIONGEMM_H
 #define INGOT_RUNTIME_CPU_GEMM_REGIONGEMM_H
 
-#include "runtime/abi/GemmRegions.h"
 #include "runtime/cpu/gemm/BlockedGemm.h"
+#include "runtime/cpu/plan/GemmRegions.h"
 
 namespace ingot::runtime::gemm {
 
@@ -52,7 +52,7 @@ private:
   /// Runs a task of columns, with rows that are kept.
   void runColumns(const Task &task, char *memory) const;
 
-  abi::GemmRegions regions;
+  cpu::GemmRegions regions;
 };
 
 } // namespace ingot::runtime::gemm

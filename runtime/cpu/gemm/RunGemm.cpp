@@ -13,7 +13,8 @@
 
 using namespace ingot::runtime;
 using namespace ingot::runtime::gemm;
-using namespace ingot::abi;
+using namespace ingot::cpu;
+using ingot::abi::CpuLevel;
 
 Elements Elements::operator+(int64_t count) const {
   return {static_cast<const char *>(data) + count * getElementBytes(type),

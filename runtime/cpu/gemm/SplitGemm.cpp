@@ -9,7 +9,7 @@
 
 using namespace ingot::runtime;
 using namespace ingot::runtime::gemm;
-using namespace ingot::abi;
+using namespace ingot::cpu;
 
 SplitGemm::SplitGemm(const Gemm &g, const Kernels &kernels)
     : g(g), kernels(kernels),

@@ -20,7 +20,7 @@ class SplitGemm {
 public:
   SplitGemm(const Gemm &g, const Kernels &kernels);
 
-  /// Whether the schedule fits (abi::isSplit), on vector units.
+  /// Whether the schedule fits (cpu::isSplit), on vector units.
   bool fits() const;
   /// Bytes of scratch memory: the sums of each part, and for each thread a
   /// packed block and a packed panel.

@@ -2,8 +2,8 @@
 
 #include "runtime/cpu/winograd/Winograd.h"
 
-#include "runtime/abi/ConvolutionScratch.h"
 #include "runtime/core/machine/Features.h"
+#include "runtime/cpu/plan/ConvolutionAlgorithms.h"
 #include "runtime/cpu/threads/ThreadPool.h"
 #include "runtime/cpu/winograd/WinogradKernels.h"
 

@@ -21,7 +21,7 @@
 
 namespace ingot::runtime {
 
-// Each function computes a convolution that abi::isWinograd describes, or one
+// Each function computes a convolution that cpu::isWinograd describes, or one
 // of its gradients, on the thread pool, and works in `scratch`, which has
 // getWinogradScratchBytes.
 void convolveWinograd(const ingot_conv_desc &desc, const void *input,

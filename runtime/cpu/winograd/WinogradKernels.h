@@ -15,11 +15,11 @@
 #define INGOT_RUNTIME_CPU_WINOGRAD_WINOGRADKERNELS_H
 
 #include "runtime/abi/Abi.h"
-#include "runtime/abi/Blocking.h"
+#include "runtime/cpu/plan/Blocking.h"
 
 namespace ingot::runtime::winograd {
 
-using Blocking = abi::WinogradBlocking;
+using Blocking = cpu::WinogradBlocking;
 inline constexpr int64_t kPoints = Blocking::kPoints, kIn = Blocking::kIn,
                          kOut = Blocking::kOut, kTaps = Blocking::kTaps,
                          kLanes = Blocking::kLanes,

@@ -10,12 +10,12 @@
 //   OMP_NUM_THREADS=1 build/release/bin/ingot-bench-convolutions [ROUNDS
 //   [bf16]]
 
-#include "runtime/abi/ConvolutionScratch.h"
 #include "runtime/core/Context.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/Memory.h"
 #include "runtime/core/machine/Features.h"
 #include "runtime/cpu/direct/DirectConvolution.h"
+#include "runtime/cpu/plan/ConvolutionAlgorithms.h"
 #include "runtime/cpu/threads/ThreadPool.h"
 #include "runtime/cpu/vectors/HalfPrecision.h"
 #include "runtime/cpu/vectors/TileUnits.h"
@@ -29,7 +29,7 @@
 #include <vector>
 
 using namespace ingot::runtime;
-using ingot::abi::ConvKind;
+using ingot::cpu::ConvKind;
 using ingot::runtime::bench::measure;
 
 namespace {
@@ -67,7 +67,7 @@ void compare(const Shape &s, ingot_dtype type, int rounds) {
     d.pad_low[axis] = d.pad_high[axis] = s.kernel / 2;
     d.out[axis] = (s.size + 2 * (s.kernel / 2) - s.kernel) / s.stride + 1;
   }
-  ingot::abi::ScratchMachine machine = {getThreadCount()};
+  ingot::cpu::ScratchMachine machine = {getThreadCount()};
   machine.tilesHalves = hasTileUnits();
   int64_t taps = s.kernel * s.kernel * s.in / s.groups;
   std::vector<float> input = draw(s.batch * s.size * s.size * s.in, type);
@@ -80,10 +80,10 @@ void compare(const Shape &s, ingot_dtype type, int rounds) {
   for (ingot_math math : {INGOT_MATH_STRASSEN, INGOT_MATH_TILES}) {
     d.math = math;
     d.scratch_bytes =
-        std::max(d.scratch_bytes, ingot::abi::getScratchBytes(d, machine));
+        std::max(d.scratch_bytes, ingot::cpu::getScratchBytes(d, machine));
   }
   Block scratch(d.scratch_bytes, "scratch");
-  ingot::abi::DirectBlocking blockings[] = {
+  ingot::cpu::DirectBlocking blockings[] = {
       {d, ConvKind::Forward, getThreadCount()},
       {d, ConvKind::InputGrad, getThreadCount()},
       {d, ConvKind::FilterGrad, getThreadCount()}};
@@ -99,7 +99,7 @@ void compare(const Shape &s, ingot_dtype type, int rounds) {
   for (ConvKind kind :
        {ConvKind::Forward, ConvKind::InputGrad, ConvKind::FilterGrad}) {
     d.math = getMath(d, kind, machine);
-    if (d.math == INGOT_MATH_EXACT && ingot::abi::hasWinogradForm(d))
+    if (d.math == INGOT_MATH_EXACT && ingot::cpu::hasWinogradForm(d))
       d.math = INGOT_MATH_STRASSEN;
     const void *first =
         kind == ConvKind::Forward ? input.data() : output.data();

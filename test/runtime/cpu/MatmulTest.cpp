@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/abi/Scratch.h"
 #include "runtime/core/Context.h"
 #include "runtime/core/Random.h"
 #include "runtime/core/machine/Features.h"
 #include "runtime/cpu/gemm/RunGemm.h"
+#include "runtime/cpu/plan/Scratch.h"
 #include "runtime/cpu/threads/ThreadPool.h"
 #include "runtime/cpu/vectors/HalfPrecision.h"
 #include "runtime/cpu/vectors/TileUnits.h"
@@ -49,8 +49,8 @@ std::vector<double> multiply(const ingot_matmul_desc &d,
 }
 
 /// This processor, as the compiler describes it.
-ingot::abi::ScratchMachine describeMachine() {
-  ingot::abi::ScratchMachine machine;
+ingot::cpu::ScratchMachine describeMachine() {
+  ingot::cpu::ScratchMachine machine;
   machine.threads = getThreadCount();
   machine.tilesHalves = machine.tilesF32 = hasTileUnits();
   return machine;
@@ -71,7 +71,7 @@ template <typename T> void check(ingot_dtype type, double tolerance) {
     d.transpose_b = random.below(2);
     d.a_type = d.b_type = d.c_type = type;
     d.math = getMath(d, describeMachine());
-    d.scratch_bytes = ingot::abi::getScratchBytes(d, describeMachine());
+    d.scratch_bytes = ingot::cpu::getScratchBytes(d, describeMachine());
     Block scratch(d.scratch_bytes, "scratch");
     // Twice, so that the second call takes the cached primitive.
     for (int repeat = 0; repeat < 2; ++repeat) {
@@ -130,7 +130,7 @@ TEST(Matmul, HalvesAreRoundedOnce) {
         d.transpose_a = transposes, d.transpose_b = !transposes;
         d.a_type = d.b_type = type, d.c_type = size.result;
         d.math = getMath(d, describeMachine());
-        d.scratch_bytes = ingot::abi::getScratchBytes(d, describeMachine());
+        d.scratch_bytes = ingot::cpu::getScratchBytes(d, describeMachine());
         e.epilogue = Doubling::run;
         Block scratch(d.scratch_bytes, "scratch");
         std::vector<float> a = draw<float>(random, d.batch * d.m * d.k);

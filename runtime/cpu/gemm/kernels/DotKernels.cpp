@@ -20,7 +20,7 @@ using namespace ingot::runtime::gemm;
 
 namespace {
 
-constexpr ingot::abi::GemmBlocking kBlocking = ingot::abi::kDotBlocking;
+constexpr ingot::cpu::GemmBlocking kBlocking = ingot::cpu::kDotBlocking;
 constexpr int kRows = int(kBlocking.tileRows);
 constexpr int64_t kColumns = kBlocking.tileColumns;
 static_assert(kColumns == 2 * kLanes);

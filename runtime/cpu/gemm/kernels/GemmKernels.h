@@ -8,7 +8,7 @@
 #ifndef INGOT_RUNTIME_CPU_GEMM_KERNELS_GEMMKERNELS_H
 #define INGOT_RUNTIME_CPU_GEMM_KERNELS_GEMMKERNELS_H
 
-#include "runtime/abi/Blocking.h"
+#include "runtime/cpu/plan/Blocking.h"
 #include "runtime/cpu/vectors/HalfPrecision.h"
 
 #include <cstdint>
@@ -68,7 +68,7 @@ private:
 };
 
 /// The kernels of one kind of unit, with the blocking that they are made for.
-struct Kernels : abi::GemmBlocking {
+struct Kernels : cpu::GemmBlocking {
   /// Whether sums are one chain along the inner dimension, so that its blocks
   /// can have any size, in multiples of `depth`. Otherwise the sums of blocks
   /// of `inner` are accumulated separately and then added.
@@ -118,7 +118,7 @@ const Kernels &getStrassenKernels();
 
 /// Completes the kernels of a build.
 constexpr Kernels
-makeVectorKernels(const abi::GemmBlocking &blocking,
+makeVectorKernels(const cpu::GemmBlocking &blocking,
                   decltype(Kernels::packA) packA,
                   decltype(Kernels::packB) packB,
                   decltype(Kernels::multiplyTile) multiplyTile,

@@ -9,6 +9,7 @@
 
 using namespace ingot::runtime::gemm;
 namespace abi = ingot::abi;
+namespace cpu = ingot::cpu;
 
 /// The features of CPUs with tile units.
 #define INGOT_AMX                                                              \
@@ -529,7 +530,7 @@ INGOT_AMX static void roundSums(const float *sums, int32_t type, uint16_t *to,
 }
 
 template <typename Format, int32_t type> static const Kernels &getKernels() {
-  constexpr abi::GemmBlocking blocking = abi::getTileBlocking(type);
+  constexpr cpu::GemmBlocking blocking = cpu::getTileBlocking(type);
   constexpr int64_t depth = Format::kSteps * kDepth;
   static_assert(blocking.tileRows == kTileRows &&
                 blocking.tileColumns == kTileColumns &&
@@ -537,7 +538,7 @@ template <typename Format, int32_t type> static const Kernels &getKernels() {
   static_assert(kTileRows * blocking.getLineBytes(kDepth) ==
                     Format::kParts * kPartBytes,
                 "a step of a panel has all parts");
-  static_assert(kTileRows * blocking.getLineBytes(depth) <= abi::kL1Bytes);
+  static_assert(kTileRows * blocking.getLineBytes(depth) <= cpu::kL1Bytes);
   static constexpr Kernels kernels = {blocking,
                                       Format::kIsChain,
                                       depth,

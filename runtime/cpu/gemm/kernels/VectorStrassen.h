@@ -22,7 +22,7 @@
 namespace ingot::runtime::gemm {
 namespace {
 
-constexpr abi::GemmBlocking kStrassen = abi::getStrassenBlocking(kBlocking);
+constexpr cpu::GemmBlocking kStrassen = cpu::getStrassenBlocking(kBlocking);
 
 /// A tile of c is four of the tiles that registers hold, and the products:
 ///

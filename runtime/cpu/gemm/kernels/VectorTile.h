@@ -15,8 +15,8 @@
 namespace ingot::runtime::vectors {
 namespace {
 
-constexpr abi::GemmBlocking kBlocking =
-    kLanes == 16 ? abi::kVectorBlocking : abi::getNarrowBlocking(kLanes);
+constexpr cpu::GemmBlocking kBlocking =
+    kLanes == 16 ? cpu::kVectorBlocking : cpu::getNarrowBlocking(kLanes);
 constexpr int kTileRows = int(kBlocking.tileRows);
 constexpr int64_t kTileColumns = kBlocking.tileColumns;
 static_assert(kTileColumns == 2 * kLanes, "sums of two vectors a row");

@@ -2,7 +2,7 @@
 
 #include "test/runtime/cpu/convolution/ConvolutionCases.h"
 
-#include "runtime/abi/ConvolutionScratch.h"
+#include "runtime/cpu/plan/ConvolutionAlgorithms.h"
 
 using namespace ingot::runtime;
 using tests::Tap;
@@ -96,7 +96,7 @@ ingot_conv_desc tests::drawWinogradDesc(Philox &random, ingot_dtype type) {
       d.in[i] = 3 + random.below(14);
       d.out[i] = d.in[i] + d.pad_low[i] + d.pad_high[i] - 2;
     }
-  } while (!ingot::abi::isWinograd(d));
+  } while (!ingot::cpu::isWinograd(d));
   return d;
 }
 

@@ -7,13 +7,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/abi/ConvolutionScratch.h"
 #include "runtime/core/Context.h"
 #include "runtime/core/Random.h"
 #include "runtime/core/machine/Features.h"
 #include "runtime/cpu/convolution/ReferenceConvolution.h"
 #include "runtime/cpu/depthwise/Depthwise.h"
 #include "runtime/cpu/gemm/RunGemm.h"
+#include "runtime/cpu/plan/ConvolutionAlgorithms.h"
 #include "runtime/cpu/threads/ThreadPool.h"
 #include "runtime/cpu/vectors/HalfPrecision.h"
 #include "runtime/cpu/winograd/Winograd.h"
@@ -61,7 +61,7 @@ void check(ingot_dtype type, double tolerance, int count, Draw drawDesc,
     std::vector<T> forward(output.size(), T(NAN));
     std::vector<T> inputGrad(input.size(), T(NAN));
     std::vector<T> filterGrad(filter.size(), T(NAN));
-    d.scratch_bytes = ingot::abi::getScratchBytes(d, {getThreadCount()});
+    d.scratch_bytes = ingot::cpu::getScratchBytes(d, {getThreadCount()});
     Block scratch(d.scratch_bytes, "scratch");
     for (int repeat = 0; repeat < 2; ++repeat) {
       ingot_conv(&context, &d, input.data(), filter.data(), forward.data(),
@@ -143,13 +143,13 @@ TEST(Convolution, ScratchOfLayersIsAsPlanned) {
         d.pad_low[i] = d.pad_high[i] = layer.kernel / 2;
         d.out[i] = (layer.size - 1) / layer.stride + 1;
       }
-      if (ingot::abi::hasWinogradForm(d))
+      if (ingot::cpu::hasWinogradForm(d))
         d.math = INGOT_MATH_STRASSEN;
       std::vector<float> input(d.batch * d.in_channels * product(d.in, 2));
       std::vector<float> output(d.batch * d.out_channels * product(d.out, 2));
       std::vector<float> filter(d.out_channels * d.in_channels / d.groups *
                                 product(d.kernel, 2));
-      d.scratch_bytes = ingot::abi::getScratchBytes(d, {threads});
+      d.scratch_bytes = ingot::cpu::getScratchBytes(d, {threads});
       Block scratch(d.scratch_bytes, "scratch");
       ingot_context context;
       ingot_conv(&context, &d, input.data(), filter.data(), output.data(),
@@ -197,7 +197,7 @@ TEST(Convolution, ThreadsDoNotChangeBits) {
         setThreadCount(threads);
         auto &own = results[threads - 1];
         own = {output, input, filter};
-        d.scratch_bytes = ingot::abi::getScratchBytes(d, {threads});
+        d.scratch_bytes = ingot::cpu::getScratchBytes(d, {threads});
         Block scratch(d.scratch_bytes, "scratch");
         ingot_context context;
         ingot_conv(&context, &d, input.data(), filter.data(), own[0].data(),
@@ -247,7 +247,7 @@ TEST(Convolution, AlignmentDoesNotChangeBits) {
         draw(d.out_channels * d.in_channels / groups * product(d.kernel, 2));
     int64_t count = d.batch * d.out_channels * product(d.out, 2);
     ASSERT_GE(count * int64_t(sizeof(float)), 16 << 20);
-    d.scratch_bytes = ingot::abi::getScratchBytes(d, {getThreadCount()});
+    d.scratch_bytes = ingot::cpu::getScratchBytes(d, {getThreadCount()});
     Block scratch(d.scratch_bytes, "scratch");
     constexpr int64_t offset = 4;
     Block results((count + offset) * sizeof(float), "results");
@@ -305,7 +305,7 @@ TEST(Convolution, SumsInParts) {
       d.stride[i] = d.dilation[i] = d.pad_low[i] = d.pad_high[i] = 1;
       d.in[i] = d.out[i] = c.size;
     }
-    ASSERT_EQ(ingot::abi::isWinograd(d), c.math == INGOT_MATH_STRASSEN);
+    ASSERT_EQ(ingot::cpu::isWinograd(d), c.math == INGOT_MATH_STRASSEN);
     Philox random(7, 1);
     auto draw = [&](int64_t count) {
       std::vector<float> values(count);
@@ -350,10 +350,10 @@ TEST(Convolution, ScratchIsAsPlanned) {
       ingot_conv_desc d = drawWinogradDesc(random, INGOT_F32);
       d.batch = 1 + random.below(40);
       d.in_channels = 16 * (1 + random.below(20));
-      if (!ingot::abi::isWinograd(d))
+      if (!ingot::cpu::isWinograd(d))
         continue;
       ASSERT_LE(getWinogradScratchBytes(d, threads),
-                static_cast<size_t>(ingot::abi::getScratchBytes(d, {threads})));
+                static_cast<size_t>(ingot::cpu::getScratchBytes(d, {threads})));
     }
 }
 
@@ -398,7 +398,7 @@ TEST(Convolution, PointwiseIsAMatmul) {
     d.in[0] = d.out[0] = pixels;
     d.in_channels = 80;
     d.out_channels = 72;
-    ASSERT_TRUE(ingot::abi::isPointwise(d));
+    ASSERT_TRUE(ingot::cpu::isPointwise(d));
     std::vector<float> input = draw(pixels * d.in_channels);
     std::vector<float> filter = draw(d.out_channels * d.in_channels);
     std::vector<float> grad = draw(pixels * d.out_channels);

@@ -5,12 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/abi/ConvolutionScratch.h"
 #include "runtime/core/Context.h"
 #include "runtime/core/machine/Features.h"
 #include "runtime/cpu/convolution/ReferenceConvolution.h"
 #include "runtime/cpu/direct/kernels/DirectKernels.h"
 #include "runtime/cpu/gemm/RunGemm.h"
+#include "runtime/cpu/plan/ConvolutionAlgorithms.h"
 #include "runtime/cpu/threads/ThreadPool.h"
 #include "runtime/cpu/vectors/HalfPrecision.h"
 #include "runtime/cpu/vectors/TileUnits.h"
@@ -56,7 +56,7 @@ ingot_conv_desc drawTileDesc(Philox &random, ingot_dtype type) {
 ingot_conv_desc drawHalfWinogradDesc(Philox &random, ingot_dtype type) {
   ingot_conv_desc d = drawWinogradDesc(random, INGOT_F32);
   d.type = type;
-  EXPECT_TRUE(ingot::abi::isWinograd(d));
+  EXPECT_TRUE(ingot::cpu::isWinograd(d));
   return d;
 }
 
@@ -70,7 +70,7 @@ constexpr int64_t kMargin = 64;
 /// rounding of the result. Counts how many of each kind were chosen.
 void checkHalves(
     ingot_dtype type, int cases, Draw drawDesc,
-    const std::function<bool(ingot_conv_desc &, ingot::abi::ConvKind)> &choose,
+    const std::function<bool(ingot_conv_desc &, ingot::cpu::ConvKind)> &choose,
     std::array<int, 3> &counts) {
   double tolerance = type == INGOT_BF16 ? 0x1p-8 : 0x1p-11;
   Philox random(7, 8);
@@ -113,7 +113,7 @@ void checkHalves(
     const Tensor *operands[3][2] = {
         {&input, &filter}, {&output, &filter}, {&output, &input}};
     for (int kind = 0; kind < 3; ++kind) {
-      auto which = static_cast<ingot::abi::ConvKind>(kind);
+      auto which = static_cast<ingot::cpu::ConvKind>(kind);
       if (!choose(d, which))
         continue;
       ++counts[kind];
@@ -146,10 +146,10 @@ TEST_P(TileConvolution, EveryKindAsAProduct) {
   std::array<int, 3> counts = {};
   checkHalves(
       GetParam(), 24, drawTileDesc,
-      [&](ingot_conv_desc &d, ingot::abi::ConvKind kind) {
+      [&](ingot_conv_desc &d, ingot::cpu::ConvKind kind) {
         d.math = INGOT_MATH_TILES;
         d.scratch_bytes =
-            ingot::abi::Im2colGemm(d, kind, getThreadCount()).getScratchBytes();
+            ingot::cpu::Im2colGemm(d, kind, getThreadCount()).getScratchBytes();
         return isIm2col(d, kind);
       },
       counts);
@@ -161,7 +161,7 @@ TEST_P(TileConvolution, EveryKindAsAProduct) {
 TEST_P(TileConvolution, EveryOtherForm) {
   if (!hasTileUnits())
     GTEST_SKIP() << "this processor has no tile units";
-  ingot::abi::ScratchMachine machine;
+  ingot::cpu::ScratchMachine machine;
   machine.threads = getThreadCount();
   machine.tilesHalves = true;
   std::array<int, 3> counts = {};
@@ -169,9 +169,9 @@ TEST_P(TileConvolution, EveryOtherForm) {
                     drawStridedPointwiseDesc, drawHalfWinogradDesc})
     checkHalves(
         GetParam(), 16, draw,
-        [&](ingot_conv_desc &d, ingot::abi::ConvKind kind) {
+        [&](ingot_conv_desc &d, ingot::cpu::ConvKind kind) {
           d.math = getMath(d, kind, machine);
-          d.scratch_bytes = ingot::abi::getScratchBytes(d, machine);
+          d.scratch_bytes = ingot::cpu::getScratchBytes(d, machine);
           return d.math == INGOT_MATH_TILES && !isIm2col(d, kind);
         },
         counts);
@@ -188,8 +188,8 @@ TEST_P(HalfConvolution, EveryForm) {
         drawStridedPointwiseDesc, drawHalfWinogradDesc})
     checkHalves(
         GetParam(), 16, draw,
-        [](ingot_conv_desc &d, ingot::abi::ConvKind) {
-          d.scratch_bytes = ingot::abi::getScratchBytes(d, {getThreadCount()});
+        [](ingot_conv_desc &d, ingot::cpu::ConvKind) {
+          d.scratch_bytes = ingot::cpu::getScratchBytes(d, {getThreadCount()});
           return true;
         },
         counts);
@@ -201,8 +201,8 @@ TEST_P(HalfConvolution, WinogradNeedsNoWideOperands) {
     ingot_conv_desc d = drawHalfWinogradDesc(random, GetParam());
     ingot_conv_desc wide = d;
     wide.type = INGOT_F32;
-    EXPECT_LE(ingot::abi::getScratchBytes(d, {2}),
-              ingot::abi::getScratchBytes(wide, {2}));
+    EXPECT_LE(ingot::cpu::getScratchBytes(d, {2}),
+              ingot::cpu::getScratchBytes(wide, {2}));
   }
 }
 

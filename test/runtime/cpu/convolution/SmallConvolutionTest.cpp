@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/abi/ConvolutionScratch.h"
 #include "runtime/core/Context.h"
+#include "runtime/cpu/plan/ConvolutionAlgorithms.h"
 #include "runtime/cpu/threads/ThreadPool.h"
 
 #include <gtest/gtest.h>
@@ -47,7 +47,7 @@ TEST(SmallConvolution, FilterGradHasTheSameBitsForAnyNumberOfThreads) {
   std::vector<std::vector<float>> results;
   for (int threads : {1, 2, 5}) {
     setThreadCount(threads);
-    d.scratch_bytes = ingot::abi::getScratchBytes(d, {threads});
+    d.scratch_bytes = ingot::cpu::getScratchBytes(d, {threads});
     Block scratch(d.scratch_bytes, "scratch");
     std::vector<float> &filter = results.emplace_back(16 * 9);
     ingot_context context;

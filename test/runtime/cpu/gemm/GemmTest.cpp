@@ -7,9 +7,9 @@
 
 #include "runtime/cpu/gemm/RunGemm.h"
 
-#include "runtime/abi/Scratch.h"
 #include "runtime/core/Memory.h"
 #include "runtime/cpu/gemm/PackedGemm.h"
+#include "runtime/cpu/plan/Scratch.h"
 #include "runtime/cpu/threads/ThreadPool.h"
 #include "runtime/cpu/vectors/TileUnits.h"
 
@@ -66,11 +66,11 @@ struct Problem {
     if (gemm.byStrassen)
       desc.math = INGOT_MATH_STRASSEN;
     for (int64_t threads : {getThreadCount(), 64}) {
-      ingot::abi::ScratchMachine machine = {threads};
+      ingot::cpu::ScratchMachine machine = {threads};
       machine.tilesF32 = gemm.onTiles;
       if (isOnTiles(desc, machine) == gemm.onTiles)
         ASSERT_LE(getGemmScratchBytes(gemm),
-                  ingot::abi::getScratchBytes(desc, machine));
+                  ingot::cpu::getScratchBytes(desc, machine));
     }
     Block scratch(static_cast<int64_t>(getGemmScratchBytes(gemm)), "scratch");
     runGemm(gemm, scratch.getData());
@@ -348,7 +348,7 @@ TEST(GemmScratch, IsAsPlanned) {
     d.a_type = d.b_type = types[random() % 3];
     d.c_type = random() % 2 ? d.a_type : INGOT_F32;
     d.math = random() % 2 ? INGOT_MATH_STRASSEN : INGOT_MATH_EXACT;
-    ingot::abi::ScratchMachine machine;
+    ingot::cpu::ScratchMachine machine;
     machine.threads = upTo(32);
 #ifdef __x86_64__
     machine.tilesF32 = machine.tilesHalves = random() % 2;

@@ -6,12 +6,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef INGOT_RUNTIME_ABI_CONVOLUTIONSCRATCH_H
-#define INGOT_RUNTIME_ABI_CONVOLUTIONSCRATCH_H
+#ifndef INGOT_RUNTIME_CPU_PLAN_CONVOLUTIONALGORITHMS_H
+#define INGOT_RUNTIME_CPU_PLAN_CONVOLUTIONALGORITHMS_H
 
-#include "runtime/abi/Scratch.h"
+#include "runtime/cpu/plan/Scratch.h"
 
-namespace ingot::abi {
+namespace ingot::cpu {
 
 namespace detail {
 
@@ -302,7 +302,7 @@ struct Im2colGemm {
     ScratchMachine machine;
     machine.threads = threads;
     machine.tilesHalves = true;
-    matmul.scratch_bytes = ingot::abi::getScratchBytes(matmul, machine);
+    matmul.scratch_bytes = ingot::cpu::getScratchBytes(matmul, machine);
   }
 
   constexpr int64_t getScratchBytes() const {
@@ -435,6 +435,6 @@ constexpr int64_t getScratchBytes(const ingot_conv_desc &desc,
                                  desc.in_channels, machine.threads)});
 }
 
-} // namespace ingot::abi
+} // namespace ingot::cpu
 
-#endif
+#endif // INGOT_RUNTIME_CPU_PLAN_CONVOLUTIONALGORITHMS_H

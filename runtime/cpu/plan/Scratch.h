@@ -8,16 +8,16 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef INGOT_RUNTIME_ABI_SCRATCH_H
-#define INGOT_RUNTIME_ABI_SCRATCH_H
+#ifndef INGOT_RUNTIME_CPU_PLAN_SCRATCH_H
+#define INGOT_RUNTIME_CPU_PLAN_SCRATCH_H
 
 #include "runtime/abi/Abi.h"
-#include "runtime/abi/Blocking.h"
-#include "runtime/abi/GemmRegions.h"
+#include "runtime/cpu/plan/Blocking.h"
+#include "runtime/cpu/plan/GemmRegions.h"
 
 #include <algorithm>
 
-namespace ingot::abi {
+namespace ingot::cpu {
 
 /// The properties of the CPU that scratch memory depends on.
 struct ScratchMachine {
@@ -269,6 +269,6 @@ constexpr int64_t getScratchBytes(const ingot_attention_desc &desc,
          alignTo(desc.batch * desc.heads * desc.queries * 4, INGOT_ALIGNMENT);
 }
 
-} // namespace ingot::abi
+} // namespace ingot::cpu
 
-#endif // INGOT_RUNTIME_ABI_SCRATCH_H
+#endif // INGOT_RUNTIME_CPU_PLAN_SCRATCH_H

@@ -6,12 +6,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef INGOT_RUNTIME_ABI_GEMMREGIONS_H
-#define INGOT_RUNTIME_ABI_GEMMREGIONS_H
+#ifndef INGOT_RUNTIME_CPU_PLAN_GEMMREGIONS_H
+#define INGOT_RUNTIME_CPU_PLAN_GEMMREGIONS_H
 
-#include "runtime/abi/Blocking.h"
+#include "runtime/cpu/plan/Blocking.h"
 
-namespace ingot::abi {
+namespace ingot::cpu {
 
 /// The rows and columns of a region are those of one thread, which keeps one of
 /// its operands packed and packs panels of the other one between tiles. Either
@@ -212,6 +212,6 @@ private:
   }
 };
 
-} // namespace ingot::abi
+} // namespace ingot::cpu
 
-#endif // INGOT_RUNTIME_ABI_GEMMREGIONS_H
+#endif // INGOT_RUNTIME_CPU_PLAN_GEMMREGIONS_H

@@ -7,15 +7,18 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef INGOT_RUNTIME_ABI_BLOCKING_H
-#define INGOT_RUNTIME_ABI_BLOCKING_H
+#ifndef INGOT_RUNTIME_CPU_PLAN_BLOCKING_H
+#define INGOT_RUNTIME_CPU_PLAN_BLOCKING_H
 
 #include "runtime/abi/Abi.h"
 #include "runtime/abi/Align.h"
 
 #include <algorithm>
 
-namespace ingot::abi {
+namespace ingot::cpu {
+
+using abi::alignTo;
+using abi::divideCeil;
 
 /// The L1 data cache that blocks are made for.
 inline constexpr int64_t kL1Bytes = 32 << 10;
@@ -349,6 +352,6 @@ inline constexpr int64_t kDirectConflict = 4096, kDirectGradConflict = 256,
 /// convolution (runtime/cpu/depthwise).
 inline constexpr int64_t kDepthwiseBlock = 64;
 
-} // namespace ingot::abi
+} // namespace ingot::cpu
 
-#endif // INGOT_RUNTIME_ABI_BLOCKING_H
+#endif // INGOT_RUNTIME_CPU_PLAN_BLOCKING_H
