@@ -63,10 +63,27 @@ public:
   virtual void holdBack(Queue queue, Mark mark) = 0;
 };
 
+/// How a device differs from others for the loop that drives it.
+struct DeviceTraits {
+  /// Whether functions work in memory of the host, which reads and writes the
+  /// blocks in place; otherwise Transfers copy.
+  bool sharesHostMemory = false;
+  /// Whether the work of an entry point is done when it returns: an ingot_gate
+  /// can hold kernels back, and an observer sees what each has written.
+  bool runsInCalls = false;
+  /// Whether the host's threads exchange between ranks, so that they know how
+  /// long they wait for others.
+  bool exchangesOnHost = false;
+  /// Whether the first run of a function also loads libraries and makes plans,
+  /// and is no measure of those that follow.
+  bool preparesInFirstRun = false;
+};
+
 class Device {
 public:
   virtual ~Device() = default;
 
+  virtual DeviceTraits getTraits() const = 0;
   /// Describes the device to users, in a line.
   virtual std::string describe() const = 0;
   /// Returns the addresses of the blocks that functions take. Blocks are zero
@@ -103,8 +120,8 @@ public:
   virtual void prepareProfile() {}
   /// Says how they are timed; empty where that is the host's clock.
   virtual std::string describeTimes() const { return ""; }
-  /// Returns the copies by which the host accesses the blocks; null where it
-  /// uses their addresses.
+  /// Returns the copies by which the host accesses the blocks; null where they
+  /// share its memory (DeviceTraits).
   virtual Transfers *getTransfers() = 0;
   /// Runs function `index` of the manifest. Failures are recorded in the
   /// context, or the next wait throws them.

@@ -325,6 +325,9 @@ static Manifest readManifest(const Field &root) {
     manifest.targetArch = root["target"]["arch"].getString();
   for (const Field &feature : root["target"]["features"].getItems())
     manifest.features.push_back(feature.getString());
+  if (root["target"].has("tuning"))
+    manifest.tuning = static_cast<TuningPlace>(
+        root["target"]["tuning"].getChoice({"host", "device"}));
   manifest.precision = root["precision"].getString();
   manifest.loss = root["loss"].getString();
   manifest.optimizer = root["optimizer"].getString();
@@ -426,11 +429,8 @@ static Manifest readManifest(const Field &root) {
           !manifest.findHyperparameter(input.name))
         throw malformed("functions." + function.name + ".inputs",
                         "no hyperparameter '" + input.name + "'");
-  for (const FunctionSpec &function : manifest.functions)
-    if ((manifest.targetKind != "cpu" || manifest.stagingBytes != 0) &&
-        manifest.stagingBytes / INGOT_STAGING_BLOCKS < function.getInputBytes())
-      throw malformed("staging_bytes",
-                      "too small for the inputs of " + function.name);
+  if (manifest.stagingBytes != 0)
+    manifest.checkStaging();
   if (root.has("class_names"))
     for (const Field &name : root["class_names"].getItems())
       manifest.classNames.push_back(name.getString());
@@ -491,6 +491,21 @@ int64_t StateSpec::getShardBytes(int64_t rank, int64_t ranks) const {
 
 int64_t PayloadSpec::getBytes(int64_t ranks) const {
   return align(rankBytes * ranks);
+}
+
+void Manifest::checkTarget(std::string_view kind) const {
+  if (targetKind != kind)
+    throw failure("target",
+                  "compiled for '" + targetKind +
+                      "', which this runtime does not have",
+                  "compile with --target " + std::string(kind));
+}
+
+void Manifest::checkStaging() const {
+  for (const FunctionSpec &function : functions)
+    if (stagingBytes / INGOT_STAGING_BLOCKS < function.getInputBytes())
+      throw malformed("staging_bytes",
+                      "too small for the inputs of " + function.name);
 }
 
 bool Manifest::hasShards() const {

@@ -233,10 +233,15 @@ struct PayloadSpec {
 
 enum class WeightsKind { Embed, Sidecar, None };
 
+/// Who measures alternatives for `--tune`: the host, which runs steps in
+/// several ways, or the device, which tries algorithms in its first runs.
+enum class TuningPlace { Host, Device };
+
 struct Manifest {
   std::string model, producer, targetKind, targetArch, precision, loss,
       optimizer;
   std::vector<std::string> features;
+  TuningPlace tuning = TuningPlace::Host;
   /// Samples of a micro-batch, of the variant with most of them, and
   /// micro-batches of a step.
   int64_t batch = 0, gradAccumulation = 1;
@@ -270,6 +275,10 @@ struct Manifest {
   int64_t getBatch(size_t variant) const {
     return batches.empty() ? batch : batches[variant];
   }
+  /// Throws failure unless the module was compiled for the kind of target.
+  void checkTarget(std::string_view kind) const;
+  /// Throws failure unless the staging blocks hold the inputs of each function.
+  void checkStaging() const;
   const StateSpec *findState(std::string_view name) const;
   /// Whether there are states of which each rank saves its own part.
   bool hasShards() const;

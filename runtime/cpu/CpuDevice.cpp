@@ -52,6 +52,10 @@ public:
     shards = Block(bytes, "shards of the state");
     return shards.getData();
   }
+  DeviceTraits getTraits() const override {
+    return {
+        .sharesHostMemory = true, .runsInCalls = true, .exchangesOnHost = true};
+  }
   Transfers *getTransfers() override { return nullptr; }
   void run(ingot_context &context, int32_t, ingot_step_fn run) override {
     run(&context, getState(), getArena());
@@ -79,11 +83,7 @@ bool ingot::runtime::canRun(const Manifest &manifest) {
 std::unique_ptr<Device> ingot::runtime::openDevice(const ingot_module_t &,
                                                    const Manifest &manifest,
                                                    int64_t) {
-  if (manifest.targetKind != "cpu")
-    throw failure("target",
-                  "compiled for '" + manifest.targetKind +
-                      "', which this runtime does not have",
-                  "compile with --target cpu");
+  manifest.checkTarget("cpu");
   checkCpu(manifest);
   checkMemoryLimit(manifest.stateBytes + manifest.arenaBytes,
                    readMemoryLimit());

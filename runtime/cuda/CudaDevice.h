@@ -53,6 +53,9 @@ public:
   char *getState() const override { return reinterpret_cast<char *>(state); }
   char *getArena() const override { return reinterpret_cast<char *>(arena); }
   char *allocateShards(int64_t bytes) override;
+  DeviceTraits getTraits() const override {
+    return {.preparesInFirstRun = true};
+  }
   Transfers *getTransfers() override { return this; }
   bool tune(const Tuning &tuning) override;
   bool allowVariation() override;

@@ -348,10 +348,6 @@ bool ingot::runtime::canRun(const Manifest &) { return true; }
 std::unique_ptr<Device> ingot::runtime::openDevice(const ingot_module_t &module,
                                                    const Manifest &manifest,
                                                    int64_t ranks) {
-  if (manifest.targetKind != "cuda")
-    throw failure("target",
-                  "compiled for '" + manifest.targetKind +
-                      "', which this runtime does not have",
-                  "compile with --target cuda");
+  manifest.checkTarget("cuda");
   return std::make_unique<CudaDevice>(module, manifest, ranks);
 }

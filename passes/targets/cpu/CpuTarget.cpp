@@ -42,8 +42,10 @@ llvm::json::Object CpuTarget::describe() const {
   llvm::json::Array features;
   for (const std::string &feature : host.features)
     features.push_back(feature);
-  return llvm::json::Object{
-      {"kind", "cpu"}, {"cpu", host.cpu}, {"features", std::move(features)}};
+  return llvm::json::Object{{"kind", "cpu"},
+                            {"cpu", host.cpu},
+                            {"features", std::move(features)},
+                            {"tuning", "host"}};
 }
 
 Machine CpuTarget::describeMachine() const {

@@ -47,7 +47,7 @@ StepHooks ingot::runtime::makeHooks(const RunContext &context,
   if (options.measureSeconds)
     add(std::make_unique<StepTimer>(*options.measureSeconds));
   if (!options.tune.empty() && context.ranks.getSize() > 1 &&
-      context.getManifest().targetKind == "cpu")
+      context.getManifest().tuning == TuningPlace::Host)
     add(std::make_unique<BucketTuner>(context));
   if (seams.checkpointing.getAverage())
     add(std::make_unique<AverageHook>(seams.checkpointing));

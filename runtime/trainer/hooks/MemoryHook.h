@@ -8,6 +8,7 @@
 #ifndef INGOT_RUNTIME_TRAINER_HOOKS_MEMORYHOOK_H
 #define INGOT_RUNTIME_TRAINER_HOOKS_MEMORYHOOK_H
 
+#include "runtime/core/Device.h"
 #include "runtime/core/Error.h"
 #include "runtime/observe/MemoryCheck.h"
 #include "runtime/trainer/hooks/StepHook.h"
@@ -20,7 +21,8 @@ public:
   /// Throws usageError if the arena is not in the host's memory.
   explicit MemoryHook(const RunContext &context)
       : check(context.getManifest(), context.session.getDevice().getArena()) {
-    if (context.getManifest().targetKind != "cpu")
+    DeviceTraits traits = context.session.getDevice().getTraits();
+    if (!traits.sharesHostMemory || !traits.runsInCalls)
       throw usageError("--check-memory", "is for trainers on CPUs only",
                        "compile with --target cpu to check the plan");
   }

@@ -11,9 +11,8 @@ using namespace ingot::runtime;
 static ProfileSchedule makeSchedule(const RunContext &context,
                                     const RunPlan &plan) {
   ProfileSchedule schedule = context.options.profileSchedule;
-  // A GPU's first step waits for libraries to be loaded and plans to be made.
   if (context.options.profileSteps.empty() &&
-      context.getManifest().targetKind == "cuda" &&
+      context.session.getDevice().getTraits().preparesInFirstRun &&
       plan.getTotal() - plan.getStep() > 1)
     schedule.warmup = 1;
   return schedule;

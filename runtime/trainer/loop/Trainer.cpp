@@ -195,8 +195,8 @@ Progress::Settings Trainer::makeProgressSettings() const {
   settings.printEvery = options.isGiven("--log-every") ? options.logEvery : 0;
   settings.metrics = context.getManifest().trainMetrics;
   settings.skips = options.nan == NanPolicy::Skip;
-  // A GPU waits for its collectives by itself.
-  if (ranks.getSize() > 1 && context.getManifest().targetKind == "cpu")
+  if (ranks.getSize() > 1 &&
+      context.session.getDevice().getTraits().exchangesOnHost)
     settings.readCommunication = [&ranks] {
       const Communicator::Use &use = ranks.getUse();
       return CommunicationUse{use.waitSeconds, use.bytes};

@@ -37,8 +37,9 @@ static void limitToSteps(Options &options) {
     options.given.erase(option);
 }
 
-/// On a GPU algorithms of libraries are measured in the first step, unless the
-/// user says otherwise. A profile shows what is kept from other runs.
+/// A device that measures algorithms of libraries does so in the first step,
+/// unless the user says otherwise. A profile shows what is kept from other
+/// runs.
 static void tuneByDefault(Options &options) {
   // Algorithms of many convolutions take longer; later runs go on with them.
   constexpr int64_t seconds = 10;
@@ -53,7 +54,7 @@ static void tuneByDefault(Options &options) {
 }
 
 void ingot::runtime::readTune(Options &options, const Manifest &manifest) {
-  if (manifest.targetKind != "cpu")
+  if (manifest.tuning == TuningPlace::Device)
     tuneByDefault(options);
   if (options.tune == "off") {
     options.tune.clear();

@@ -110,6 +110,7 @@ static int64_t getResultBytes(const FunctionSpec &function) {
 }
 
 void Session::layOutStaging() {
+  manifest.checkStaging();
   makeStateCopy();
   int64_t inputBytes = 0, resultBytes = 0;
   for (Function &function : functions) {

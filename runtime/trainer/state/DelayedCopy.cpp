@@ -51,7 +51,7 @@ DelayedCopy::~DelayedCopy() {
 bool DelayedCopy::knowsWrites() const {
   const Manifest &manifest = session.getManifest();
   // Collectives write shards, and whole parameters from them, between kernels.
-  if (manifest.targetKind != "cpu" || manifest.hasShards())
+  if (!session.getDevice().getTraits().runsInCalls || manifest.hasShards())
     return false;
   for (const FunctionSpec &function : manifest.functions)
     for (const KernelSpec &kernel : function.kernels)

@@ -22,7 +22,7 @@ static std::string getAverageName(const StateSpec &spec) {
 WeightAverage::WeightAverage(Session &session, double decay)
     : session(session), decay(decay) {
   const Manifest &manifest = session.getManifest();
-  if (manifest.targetKind != "cpu")
+  if (!session.getDevice().getTraits().sharesHostMemory)
     throw usageError("--ema", "is for trainers on CPUs",
                      "leave it out, or compile with --target cpu");
   int64_t bytes = 0;

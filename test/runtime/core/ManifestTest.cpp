@@ -89,9 +89,22 @@ TEST(Manifest, RefusesStagingThatInputsDoNotFit) {
   m["staging_bytes"] = INGOT_STAGING_BLOCKS * block - 1;
   expectRefused(m, "too small for the inputs of train_step");
   m.erase("staging_bytes");
-  EXPECT_EQ(parseManifest(m.dump()).stagingBytes, 0);
-  m["target"]["kind"] = "cuda";
-  expectRefused(m, "too small for the inputs of train_step");
+  // Only a device with memory of its own needs the blocks.
+  Manifest without = parseManifest(m.dump());
+  EXPECT_EQ(without.stagingBytes, 0);
+  EXPECT_INGOT_ERROR(ExitCode::Failed, "too small for the inputs of train_step",
+                     without.checkStaging());
+}
+
+TEST(Manifest, IsForOneTarget) {
+  json m = makeManifest();
+  Manifest manifest = parseManifest(m.dump());
+  EXPECT_EQ(manifest.tuning, TuningPlace::Host);
+  manifest.checkTarget("cpu");
+  EXPECT_INGOT_ERROR(ExitCode::Failed, "compiled for 'cpu'",
+                     manifest.checkTarget("cuda"));
+  m["target"]["tuning"] = "device";
+  EXPECT_EQ(parseManifest(m.dump()).tuning, TuningPlace::Device);
 }
 
 TEST(Manifest, RefusesWhatDoesNotFitTogether) {

@@ -58,8 +58,10 @@ CudaTarget::Instructions CudaTarget::getInstructions() const {
 }
 
 llvm::json::Object CudaTarget::describe() const {
-  return llvm::json::Object{
-      {"kind", "cuda"}, {"arch", getArch()}, {"features", llvm::json::Array()}};
+  return llvm::json::Object{{"kind", "cuda"},
+                            {"arch", getArch()},
+                            {"features", llvm::json::Array()},
+                            {"tuning", "device"}};
 }
 
 HostProcessor CudaTarget::getHost() const {
