@@ -345,6 +345,7 @@ static Manifest readManifest(const Field &root) {
   for (auto [key, names] :
        {std::pair("metrics", &manifest.metrics),
         std::pair("train_metrics", &manifest.trainMetrics),
+        std::pair("compiler_options", &manifest.compilerOptions),
         std::pair("shifted_labels", &manifest.shiftedLabels)})
     if (root.has(key))
       for (const Field &name : root[key].getItems())

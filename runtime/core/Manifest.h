@@ -251,6 +251,9 @@ struct Manifest {
   /// The metrics of evaluations and of training steps, beside the loss, and the
   /// inputs that the model shifts (InputSpec::isShifted).
   std::vector<std::string> metrics, trainMetrics, shiftedLabels;
+  /// The options of the compiler, with their dashes, for what is said of
+  /// unknown options.
+  std::vector<std::string> compilerOptions;
   WeightsKind weights = WeightsKind::Embed;
   /// The checksum of the file of weights beside the trainer.
   std::optional<int64_t> weightsCrc;

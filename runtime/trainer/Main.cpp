@@ -36,9 +36,9 @@ static void print(const std::string &text) {
 
 /// Writes the last collectives of this rank for --comm-record. The run has
 /// failed already.
-static void recordCollectives(const Options &options,
+static void recordCollectives(const RankOptions &options,
                               const Communicator &ranks) {
-  if (options.commRecord.empty())
+  if (!options.record)
     return;
   try {
     ranks.writeEvents(options.getRecordPath(ranks.getRank()));
@@ -85,10 +85,10 @@ static int run(int argc, char **argv, Console &console) {
     return done;
   }
   Options &options = *parsed.options;
-  if (!options.inspect.empty()) {
-    print(options.inspect == "json"
-              ? inspectAsJson(manifest, options.ranks)
-              : makePrintable(inspectAsText(manifest, options.ranks),
+  if (options.report.inspect) {
+    print(options.report.inspect == InspectForm::Json
+              ? inspectAsJson(manifest, options.report.ranks)
+              : makePrintable(inspectAsText(manifest, options.report.ranks),
                               /*keepsLines=*/true));
     return done;
   }
@@ -98,10 +98,10 @@ static int run(int argc, char **argv, Console &console) {
       .check();
   // What several ranks tune, they find in the first steps of the run.
   bool isAlone = !manifest.dataParallel || countLaunchedRanks() == 1;
-  if (!options.tune.empty() && manifest.tuning == TuningPlace::Host && isAlone)
+  if (options.tune.isOn && manifest.tuning == TuningPlace::Host && isAlone)
     tuneOnHost(options, manifest, {module->manifest, module->manifest_bytes},
                {argv, argv + argc}, console);
-  std::chrono::seconds limit(options.commTimeout);
+  std::chrono::seconds limit(options.ranks.timeout);
   auto giveUp = [&](const Error &error) {
     console.print(error);
     std::_Exit(static_cast<int>(error.getCode()));
@@ -113,17 +113,16 @@ static int run(int argc, char **argv, Console &console) {
     console.silence();
     options.writeNothing(manifest.hasShards());
   }
-  if (!options.profile.empty() || !options.diagnose.empty())
+  if (options.observe.profile || options.report.diagnose)
     ranks.record();
   Session session(*module, manifest, ranks.getRank(), ranks.getSize());
   session.getContext().ranks = &ranks;
-  if (!options.tune.empty())
-    session.tune({options.tune == "cache" ? "" : options.tune,
-                  static_cast<double>(options.tuneSeconds),
-                  options.isGiven("--tune"),
-                  options.isGiven("--tune") || options.nondeterministic,
+  if (options.tune.isOn)
+    session.tune({options.tune.file, static_cast<double>(options.tune.seconds),
+                  options.tune.isAsked,
+                  options.tune.isAsked || options.tune.nondeterministic,
                   ranks.getRank()});
-  if (options.nondeterministic && !session.allowVariation())
+  if (options.tune.nondeterministic && !session.allowVariation())
     throw usageError("--nondeterministic", "results do not vary on a CPU",
                      "leave it out, or compile with --target cuda");
   Outcome outcome(console);
@@ -133,7 +132,7 @@ static int run(int argc, char **argv, Console &console) {
   try {
     trainer.run();
   } catch (const Error &) {
-    recordCollectives(options, ranks);
+    recordCollectives(options.ranks, ranks);
     throw;
   }
   trainer.report(print);

@@ -131,13 +131,13 @@ void RunLog::readConfiguration() {
       status.st_mtime == configured)
     return;
   configured = status.st_mtime;
-  // The first line ends with `; N steps`.
+  // The first line ends with `; N steps`, or `; 1 step`.
   std::ifstream file(beside);
   std::string line;
   std::getline(file, line);
-  constexpr std::string_view suffix = " steps";
   size_t begin = line.rfind("; ");
   totalSteps.reset();
+  std::string_view suffix = line.ends_with(" step") ? " step" : " steps";
   if (begin == std::string::npos || !line.ends_with(suffix))
     return;
   int64_t steps = 0;

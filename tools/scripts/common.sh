@@ -9,9 +9,10 @@ python=$deps/python/bin/python
 bin=build/release/bin
 
 say() { printf '[%s] %s\n' "$script" "$*"; }
+# die WHAT HINT [STATUS]: 1 is a failure, 2 wrong usage.
 die() {
   printf 'error: %s: %s\nhint: %s\n' "$script" "$1" "$2" >&2
-  exit 1
+  exit "${3:-1}"
 }
 
 # build PRESET ARGUMENT...: builds, and says every tenth of it, with the time.

@@ -20,6 +20,9 @@
 
 namespace ingot::runtime {
 
+/// The most MiB whose bytes are a number.
+inline constexpr int64_t kMostMebibytes = INT64_MAX >> 20;
+
 /// Parses a number that is the whole text and fits its type.
 template <typename T> bool parseWhole(std::string_view text, T &value) {
   const char *end = text.data() + text.size();

@@ -28,12 +28,13 @@ static void forEachBatch(Session &session, const Function &function,
                          const Options &options, int64_t rank, int64_t size,
                          Visit visit) {
   const std::vector<InputSpec> &inputs = function.spec->inputs;
-  Feed feed(planPass(data, inputs, batches, rank, size), {&inputs}, options,
-            /*seed=*/0, /*isTraining=*/false);
+  Feed feed(planPass(data, inputs, batches, rank, size), {&inputs},
+            options.data, /*seed=*/0, /*isTraining=*/false,
+            /*cancel=*/nullptr, options.report.diagnose.has_value());
   for (int64_t number = rank; number < batches.count; number += size) {
     int64_t count = batches.getSamples(number);
     feed.fill(function.inputs, session.prepareInputs());
-    session.run(function, options.hyperparameters, count);
+    session.run(function, options.run.hyperparameters, count);
     if (!visit(count))
       return;
   }
@@ -89,7 +90,7 @@ struct EvaluationSums {
 /// of --eval-batches, of which each has its part.
 static std::vector<PassBatches>
 choosePasses(const Manifest &manifest, const Datasets &datasets,
-             const std::vector<size_t> &variants, const Options &options,
+             const std::vector<size_t> &variants, const DataOptions &options,
              Console &console) {
   std::vector<PassBatches> passes(datasets.size());
   int64_t all = 0;
@@ -133,7 +134,7 @@ ingot::runtime::evaluate(const RunContext &context, const Datasets &datasets,
   EvaluationMetrics metrics(manifest);
   int64_t evaluated = 0, left = 0;
   std::vector<PassBatches> passes =
-      choosePasses(manifest, datasets, variants, options, console);
+      choosePasses(manifest, datasets, variants, options.data, console);
   for (size_t i = 0; i < datasets.size(); ++i) {
     if (!datasets[i])
       continue;

@@ -14,8 +14,8 @@
 using namespace ingot::runtime;
 
 /// The metric that is followed unless --best names another.
-static std::string getMetric(const Options &options) {
-  return options.best.empty() ? "eval_loss" : options.best;
+static std::string getMetric(const SaveOptions &options) {
+  return options.best.value_or("eval_loss");
 }
 
 Evaluator::Evaluator(const RunContext &context, const RunData &data,
@@ -30,12 +30,12 @@ Evaluator::Evaluator(const RunContext &context, const RunData &data,
 
 void Evaluator::openBest(const RunStart &start) {
   const Options &options = context.options;
-  best.emplace(getMetric(options), listMetrics(context.getManifest()),
-               options.minDelta);
+  best.emplace(getMetric(options.save), listMetrics(context.getManifest()),
+               options.run.minDelta);
   if (start.settings)
     best->resume(start.settings->best);
-  bool isUsed = !options.exportPath.empty() || !options.predict.empty();
-  if (isUsed && options.exportWeights != "last")
+  bool isUsed = options.save.exportPath || options.save.predict;
+  if (isUsed && options.save.exportWeights != ExportWeights::Last)
     bestWeights.emplace(context.session);
 }
 
@@ -44,12 +44,12 @@ void Evaluator::openPlateau(const RunStart &start) {
     throw usageError("--schedule", "plateau needs --eval-data",
                      "give --eval-data FILE.npz, whose evaluations the "
                      "learning rate follows");
-  BestEvaluation known(getMetric(context.options),
+  BestEvaluation known(getMetric(context.options.save),
                        listMetrics(context.getManifest()));
-  auto rate = context.options.hyperparameters.find("lr");
+  auto rate = context.options.run.hyperparameters.find("lr");
   plan.followMetric(
       known.get().metric, known.getWantsLess(),
-      rate == context.options.hyperparameters.end() ? 0 : rate->second,
+      rate == context.options.run.hyperparameters.end() ? 0 : rate->second,
       start.settings ? &*start.settings : nullptr);
 }
 
@@ -95,7 +95,7 @@ void Evaluator::report(const Evaluation &evaluation, TrainingLog &log) {
           "{} has made no progress in {} evaluations: the learning rate falls "
           "to {:g}",
           metric, plan.getSchedule().shape.patience + 1,
-          context.options.hyperparameters["lr"] * plan.getRateScale() *
+          context.options.run.hyperparameters["lr"] * plan.getRateScale() *
               plateau->getFactor()));
 }
 
@@ -106,15 +106,16 @@ bool Evaluator::isStepBest() const {
 
 bool Evaluator::stopsEarly() const {
   const Options &options = context.options;
-  if (!options.earlyStop || best->get().since < *options.earlyStop)
+  if (!options.run.earlyStop || best->get().since < *options.run.earlyStop)
     return false;
   const RunSettings::Best &found = best->get();
   context.console.line(fmt::format(
       "{} has been no better than {:.4f}{}, at step {}, in {} evaluations: "
       "stopping after step {}",
       found.metric, found.value,
-      options.minDelta == 0 ? ""
-                            : fmt::format(" by more than {}", options.minDelta),
+      options.run.minDelta == 0
+          ? ""
+          : fmt::format(" by more than {}", options.run.minDelta),
       found.step, found.since, plan.getStep()));
   return true;
 }
@@ -123,11 +124,11 @@ std::string Evaluator::findBestCheckpoint() const {
   namespace fs = std::filesystem;
   const Options &options = context.options;
   std::error_code error;
-  if (!options.checkpoints.empty() &&
-      fs::exists(options.checkpoints + "/best", error))
-    return options.checkpoints + "/best";
+  if (!options.save.checkpoints.empty() &&
+      fs::exists(options.save.checkpoints + "/best", error))
+    return options.save.checkpoints + "/best";
   // What is resumed is a folder of checkpoints, or something in one.
-  fs::path folder = options.resume;
+  fs::path folder = options.save.resume.value_or("");
   if (!fs::exists(folder / "latest", error))
     folder = folder.has_filename() ? folder.parent_path()
                                    : folder.parent_path().parent_path();
@@ -160,7 +161,7 @@ void Evaluator::describeLast() const {
     context.console.line(fmt::format(
         "results are of step {}: there was no evaluation", plan.getStep()));
   else if (best && best->get().step != 0 &&
-           !(options.exportPath.empty() && options.predict.empty()))
+           (options.save.exportPath || options.save.predict))
     context.console.line(fmt::format(
         "results are of step {}, the last: {} was best at step {}, {:.4f}",
         plan.getStep(), best->get().metric, best->get().step,

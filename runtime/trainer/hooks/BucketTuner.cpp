@@ -22,7 +22,8 @@ static double toMebibytes(int64_t bytes) {
 }
 
 BucketTuner::BucketTuner(const RunContext &context)
-    : ranks(context.ranks), console(context.console), options(context.options),
+    : ranks(context.ranks), console(context.console),
+      options(context.options.tune),
       model(TunedFile::makeWord(context.getManifest().model)) {}
 
 std::string BucketTuner::getKey() const {
@@ -79,7 +80,7 @@ void BucketTuner::begin() {
   double stepMs =
       std::chrono::duration<double, std::milli>(Clock::now() - last).count();
   auto turns = static_cast<double>(candidates.size()) * kTurns;
-  stepsOfTurn = static_cast<int64_t>(static_cast<double>(options.tuneSeconds) *
+  stepsOfTurn = static_cast<int64_t>(static_cast<double>(options.seconds) *
                                      1e3 / (turns * std::max(stepMs, 1e-3)));
   stepsOfTurn = -ranks.agree(-std::clamp(stepsOfTurn, kFewest, kMost),
                              "the steps of --tune");

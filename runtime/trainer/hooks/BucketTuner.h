@@ -41,7 +41,7 @@ private:
 
   Communicator &ranks;
   Console &console;
-  const Options &options;
+  const TuneOptions &options;
   /// Names the model for what is kept.
   std::string model;
   Stage stage = Stage::Warmup;

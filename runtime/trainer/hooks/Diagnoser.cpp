@@ -202,7 +202,8 @@ Evidence Diagnoser::measure(const Profile &profile) {
   const Options &options = context.options;
   evidence.ranks = ranks.getSize();
   evidence.batch = manifest.batch * manifest.gradAccumulation;
-  evidence.saveEvery = options.save.empty() ? 0 : options.saveEvery.value_or(0);
+  evidence.saveEvery =
+      options.save.save ? options.save.saveEvery.value_or(0) : 0;
   evidence.workers = workers;
   auto [threads, cores] = context.session.getDevice().getParallelism();
   evidence.threads = threads;
@@ -265,17 +266,17 @@ void Diagnoser::report(const Print &print) {
   // A signal may have come before the first step that counts.
   if (context.ranks.getRank() != 0 || evidence.steps == 0)
     return;
-  const std::string &kind = context.options.diagnose;
+  std::optional<DiagnosisForm> form = context.options.report.diagnose;
   std::vector<Finding> findings = diagnose(evidence);
-  if (kind == "json") {
+  if (form == DiagnosisForm::Json) {
     print(describeAsJson(evidence, findings));
     return;
   }
   print(describeDiagnosis(evidence, findings));
-  if (kind != "apply" || findings.empty())
+  if (form != DiagnosisForm::Apply || findings.empty())
     return;
   if (evidence.ranks > 1)
     print("--diagnose=apply is for runs with one rank\n");
   else
-    print(applyDiagnosis(evidence, findings, context.options.commandLine));
+    print(applyDiagnosis(evidence, findings, context.options.line.words));
 }

@@ -19,9 +19,9 @@ using namespace ingot::runtime;
 
 std::optional<int64_t>
 ingot::runtime::countMeasuredSteps(const Options &options) {
-  if (!options.diagnose.empty())
+  if (options.report.diagnose)
     return Diagnoser::kMost + Diagnoser::kAhead;
-  if (options.measureSeconds)
+  if (options.tune.measureSeconds)
     return StepTimer::kMost;
   return std::nullopt;
 }
@@ -33,20 +33,20 @@ StepHooks ingot::runtime::makeHooks(const RunContext &context,
   auto add = [&]<typename Hook>(std::unique_ptr<Hook> hook) {
     hooks.push_back(std::move(hook));
   };
-  if (!options.watch.empty())
+  if (options.observe.watch)
     add(std::make_unique<WatchHook>(context));
-  if (options.checkMemory)
+  if (options.observe.checkMemory)
     add(std::make_unique<MemoryHook>(context));
   // All ranks stop for a step that rank 0 inspects.
-  if (options.histogramEvery)
+  if (options.observe.histogramEvery)
     add(std::make_unique<ParameterInspector>(context, seams.board));
-  if (!options.diagnose.empty())
+  if (options.report.diagnose)
     add(std::make_unique<Diagnoser>(context, seams));
-  else if (!options.profile.empty())
+  else if (options.observe.profile)
     add(std::make_unique<ProfileHook>(context, seams.plan));
-  if (options.measureSeconds)
-    add(std::make_unique<StepTimer>(*options.measureSeconds));
-  if (!options.tune.empty() && context.ranks.getSize() > 1 &&
+  if (options.tune.measureSeconds)
+    add(std::make_unique<StepTimer>(*options.tune.measureSeconds));
+  if (options.tune.isOn && context.ranks.getSize() > 1 &&
       context.getManifest().tuning == TuningPlace::Host)
     add(std::make_unique<BucketTuner>(context));
   if (seams.checkpointing.getAverage())

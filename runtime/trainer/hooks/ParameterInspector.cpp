@@ -44,7 +44,7 @@ std::optional<Ailment> ParameterHistograms::diagnose(bool isMatrix,
 ParameterInspector::ParameterInspector(const RunContext &context,
                                        TensorBoard *board)
     : session(context.session), board(board), console(context.console),
-      every(*context.options.histogramEvery) {
+      every(*context.options.observe.histogramEvery) {
   if (!board)
     return;
   int64_t elements = 0;

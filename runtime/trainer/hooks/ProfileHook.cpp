@@ -10,8 +10,10 @@ using namespace ingot::runtime;
 
 static ProfileSchedule makeSchedule(const RunContext &context,
                                     const RunPlan &plan) {
-  ProfileSchedule schedule = context.options.profileSchedule;
-  if (context.options.profileSteps.empty() &&
+  const ObserveOptions &options = context.options.observe;
+  ProfileSchedule schedule =
+      options.profileSchedule.value_or(ProfileSchedule());
+  if (!options.profileSchedule &&
       context.session.getDevice().getTraits().preparesInFirstRun &&
       plan.getTotal() - plan.getStep() > 1)
     schedule.warmup = 1;
@@ -30,8 +32,8 @@ void ProfileHook::report(const Print &print) {
     const Manifest &manifest = context.getManifest();
     Profile profile = profiler.take();
     std::string times = device.describeTimes();
-    writeTrace(context.options.profile, manifest, {device.describe(), times},
-               profile, context.ranks.getEvents());
+    writeTrace(*context.options.observe.profile, manifest,
+               {device.describe(), times}, profile, context.ranks.getEvents());
     print(device.describe() + "\n" + times + (times.empty() ? "" : "\n") +
           makeProfileTable(manifest, profile));
   });

@@ -20,7 +20,7 @@ class WatchHook : public StepHook {
 public:
   explicit WatchHook(const RunContext &context)
       : console(context.console),
-        keepsStatistics(context.options.watch == "stats"),
+        keepsStatistics(context.options.observe.watch == WatchKind::Stats),
         watch(
             context.getManifest(),
             [&session = context.session](const KernelOutput &output) {

@@ -32,15 +32,15 @@ static std::vector<InputSpec> pack(const std::vector<InputSpec> &inputs,
 
 Feed::Feed(BatchQueue::Planner planner,
            const std::vector<const std::vector<InputSpec> *> &variants,
-           const Options &options, uint64_t seed, bool isTraining,
-           std::function<void()> cancel)
+           const DataOptions &options, uint64_t seed, bool isTraining,
+           std::function<void()> cancel, bool countsDelays)
     : planner(std::move(planner)), variants(variants) {
   this->options.seed = seed;
   this->options.cancel = std::move(cancel);
   this->options.isTraining = isTraining;
   this->options.workers = options.workers;
   this->options.batches = options.prefetch;
-  this->options.countsDelays = !options.diagnose.empty();
+  this->options.countsDelays = countsDelays;
   constexpr int64_t most = 16;
   this->options.mostWorkers = std::clamp<int64_t>(
       static_cast<int64_t>(std::thread::hardware_concurrency()), 1, most);
@@ -56,8 +56,8 @@ Feed::Feed(BatchQueue::Planner planner,
 }
 
 bool ingot::runtime::isDataOfInterest(const Options &options) {
-  return options.isGiven("--workers") || !options.recipes.empty() ||
-         !options.diagnose.empty();
+  return options.line.isGiven("--workers") || !options.data.recipes.empty() ||
+         options.report.diagnose;
 }
 
 void Feed::startQueue() {

@@ -30,11 +30,12 @@ public:
   /// Makes the batches of `planner`, whose plans name the variant's inputs as
   /// they were given in `variants`; ahead of the step if there are workers.
   /// What is read ahead is at most what `variants` need. A planner that may
-  /// wait comes with `cancel`, which ends its waits.
+  /// wait comes with `cancel`, which ends its waits. With `countsDelays` the
+  /// time is measured in which threads could not run.
   Feed(BatchQueue::Planner planner,
        const std::vector<const std::vector<InputSpec> *> &variants,
-       const Options &options, uint64_t seed, bool isTraining,
-       std::function<void()> cancel = nullptr);
+       const DataOptions &options, uint64_t seed, bool isTraining,
+       std::function<void()> cancel = nullptr, bool countsDelays = false);
 
   /// Fills the batched inputs at their offsets in `place` with the next batch.
   /// Throws badInput.

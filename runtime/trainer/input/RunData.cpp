@@ -80,8 +80,9 @@ std::vector<DataVariant> RunData::choose(const std::string &function) {
   for (size_t v = 0; v < manifest.variants.size(); ++v)
     all.push_back({manifest.variants[v],
                    &context.session.findFunction(function, v)->spec->inputs});
-  variants = chooseVariants(all, {context.options.batchTokens, getStepParts()},
-                            context.options.recipes);
+  variants =
+      chooseVariants(all, {context.options.data.batchTokens, getStepParts()},
+                     context.options.data.recipes);
   for (size_t v : variants)
     chosen.push_back(all[v]);
   return chosen;
@@ -96,26 +97,27 @@ Datasets RunData::open(const DataFiles &files, const Function &function) {
                            std::to_string(context.ranks.getSize()),
                        "write the samples to a file that all ranks read");
   DatasetOptions how;
-  how.recipes = options.recipes;
-  how.skipBad = options.skipBad;
-  if (!options.cache.empty() && !cache)
-    cache =
-        std::make_shared<PictureCache>(options.cache, options.cacheMiB << 20);
+  how.recipes = options.data.recipes;
+  how.skipBad = options.data.skipBad;
+  if (options.data.cache && !cache)
+    cache = std::make_shared<PictureCache>(*options.data.cache,
+                                           options.data.cacheMiB << 20);
   how.cache = cache;
   how.classes = classes;
   bool isTraining = function.spec->name == "train_step";
   if (isTraining)
     how.stream = stream;
   bool canKeep = std::any_of(
-      options.recipes.begin(), options.recipes.end(),
+      options.data.recipes.begin(), options.data.recipes.end(),
       [&](const auto &recipe) { return recipe.second.canKeep(isTraining); });
   if (cache && !canKeep)
     context.console.noteOnce(
         "--cache has nothing to keep: no picture has a part of "
         "its recipe before the random ones that ends resizing");
   bool isShuffled = isTraining && start.shuffle;
-  how.drawsStarts = isShuffled && options.tokenOffsets == "random";
-  if (isShuffled && options.tokenOffsets.empty())
+  how.drawsStarts =
+      isShuffled && options.data.tokenOffsets == TokenOffsets::Random;
+  if (isShuffled && options.data.tokenOffsets == TokenOffsets::Moving)
     how.movedFrom = 1;
   if (isShuffled)
     how.packSeed = static_cast<uint64_t>(start.seed);
@@ -147,9 +149,9 @@ void RunData::findClasses(const DataFiles &files, const std::string &option) {
 }
 
 void RunData::openTraining() {
-  if (context.options.data.empty())
+  if (context.options.data.training.empty())
     return;
-  DataFiles files = findFiles(context.options.data, "--data");
+  DataFiles files = findFiles(context.options.data.training, "--data");
   findClasses(files, "--data");
   choose("train_step");
   stream = openStream(context, files, variants.size());
@@ -173,7 +175,7 @@ void RunData::sampleStream() {
     sampler->startAt(start.step, {0, {taken}});
 }
 
-bool RunData::isEndless() const { return stream && !context.options.steps; }
+bool RunData::isEndless() const { return stream && !context.options.run.steps; }
 
 void RunData::sample(const DataFiles &files) {
   std::vector<SampleGroup> groups;
@@ -242,46 +244,48 @@ std::unique_ptr<Feed> RunData::makeFeed(int64_t step, int64_t end) const {
   std::vector<const std::vector<InputSpec> *> inputs;
   for (size_t variant : variants)
     inputs.push_back(&getInputs(variant));
+  bool isDiagnosed = context.options.report.diagnose.has_value();
   if (order)
     return std::make_unique<Feed>(
         order->plan(*training.front(), *inputs.front(), step, end), inputs,
-        context.options, static_cast<uint64_t>(start.seed),
-        /*isTraining=*/true, [this] { order->cancel(); });
+        context.options.data, static_cast<uint64_t>(start.seed),
+        /*isTraining=*/true, [this] { order->cancel(); }, isDiagnosed);
   TrainingPlan plan{step, end, context.getManifest().gradAccumulation,
                     context.ranks.getRank(), context.ranks.getSize()};
   return std::make_unique<Feed>(
-      planTraining(plan, *sampler, training, inputs), inputs, context.options,
-      static_cast<uint64_t>(start.seed), /*isTraining=*/true);
+      planTraining(plan, *sampler, training, inputs), inputs,
+      context.options.data, static_cast<uint64_t>(start.seed),
+      /*isTraining=*/true, /*cancel=*/nullptr, isDiagnosed);
 }
 
 void RunData::openEvaluation() {
   Session &session = context.session;
   const Options &options = context.options;
-  if (options.evalData.empty())
+  if (options.data.evaluation.empty())
     return;
   const Function *evaluated = session.findFunction("eval_step");
   const Function *predicted = session.findFunction("predict");
-  if (!options.predict.empty() && !predicted)
+  if (options.save.predict && !predicted)
     throw failure("--predict", "this trainer has no predict function",
                   "compile the model again");
-  for (const auto &[name, recipe] : options.recipes)
-    if (!options.predict.empty() && recipe.getSequence() &&
+  for (const auto &[name, recipe] : options.data.recipes)
+    if (options.save.predict && recipe.getSequence() &&
         recipe.getSequence()->isPacked)
       throw usageError("--predict",
                        "rows of '" + name + "' hold several sequences",
                        "predict with the step bucket, which gives each "
                        "sequence a row");
-  DataFiles files = findFiles(options.evalData, "--eval-data");
+  DataFiles files = findFiles(options.data.evaluation, "--eval-data");
   if (!files.weights.empty())
     throw usageError("--eval-data", "evaluation covers every sample once",
                      "leave the weights out");
   findClasses(files, "--eval-data");
-  bool onlyPredicts = options.data.empty() && !options.predict.empty();
+  bool onlyPredicts = options.data.training.empty() && options.save.predict;
   if (onlyPredicts && evaluated)
     for (const FileGroup &group :
          groupFiles(files.files, evaluated->spec->inputs))
       if (evaluated &&
-          !haveArrays(group, evaluated->spec->inputs, options.recipes)) {
+          !haveArrays(group, evaluated->spec->inputs, options.data.recipes)) {
         context.console.noteOnce(group.front().path +
                                  " has no labels: predicts without evaluating");
         evaluated = nullptr;
@@ -292,7 +296,7 @@ void RunData::openEvaluation() {
     throw failure("--eval-data", "this trainer has no evaluation",
                   "compile the model again");
   evaluation = open(files, *opened);
-  if (!options.predict.empty() &&
+  if (options.save.predict &&
       std::count(evaluation.begin(), evaluation.end(), nullptr) + 1 <
           static_cast<int64_t>(evaluation.size()))
     throw usageError("--predict", "--eval-data has samples of several shapes",

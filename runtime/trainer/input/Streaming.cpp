@@ -23,13 +23,13 @@ static std::string explainWhole(const Options &options, const DataFiles &files,
     return "--data names more than one file";
   if (!files.weights.empty())
     return "sources have weights";
-  if (options.epochs.value_or(1) > 1)
+  if (options.run.epochs.value_or(1) > 1)
     return "--epochs takes them more than once";
-  if (!options.diagnose.empty() || options.measureSeconds)
+  if (options.report.diagnose || options.tune.measureSeconds)
     return "they are taken more than once";
-  if (options.nan == NanPolicy::Rollback)
+  if (options.run.nan == NanPolicy::Rollback)
     return "--nan rollback takes steps again";
-  if (haveSequences(options.recipes))
+  if (haveSequences(options.data.recipes))
     return "sequences are laid out by their lengths";
   if (variants > 1)
     return "the trainer has several shapes";
@@ -44,7 +44,7 @@ ingot::runtime::openStream(const RunContext &context, const DataFiles &files,
       files.files.begin(), files.files.end(), [](const DataFile &file) {
         return isPipe(file.path) && !(file.path == "-" && isFileAtInput());
       });
-  bool isWanted = options.shuffleWindow.has_value();
+  bool isWanted = options.data.shuffleWindow.has_value();
   if (pipe == files.files.end()) {
     if (isWanted)
       throw usageError("--shuffle-window",
@@ -90,12 +90,12 @@ ingot::runtime::orderStream(const RunContext &context, const RunStart &start,
   StreamSteps steps;
   steps.samples = stepSamples;
   steps.batches = context.getManifest().gradAccumulation;
-  steps.window = options.shuffleWindow.value_or(0);
+  steps.window = options.data.shuffleWindow.value_or(0);
   steps.seed = static_cast<uint64_t>(start.seed);
   // The queue has as many batches ahead, and steps may be in flight.
   constexpr int64_t ahead = 16;
-  steps.kept = options.prefetch.value_or(0) + ahead;
-  const std::string &path = options.data.front();
+  steps.kept = options.data.prefetch.value_or(0) + ahead;
+  const std::string &path = options.data.training.front();
   context.console.noteOnce(
       steps.window == 0
           ? fmt::format(
@@ -110,9 +110,9 @@ ingot::runtime::orderStream(const RunContext &context, const RunStart &start,
     context.console.noteOnce(fmt::format("leaves out the first {} samples, "
                                          "which the checkpoint's run took",
                                          taken));
-  if (!options.steps &&
-      (options.schedule.followsLength() || options.warmupPart))
-    throw usageError(options.warmupPart ? "--warmup" : "--schedule",
+  if (!options.run.steps &&
+      (options.run.schedule.followsLength() || options.run.warmupPart))
+    throw usageError(options.run.warmupPart ? "--warmup" : "--schedule",
                      "follows the length of the run, and that of a stream is "
                      "not known",
                      "give the length with --steps N");

@@ -119,7 +119,7 @@ void StepRunner::run() {
       plan.getStep() < context.getManifest().uncompressedSteps;
   const Function &function = *session.findFunction(
       isUncompressed ? "uncompressed_step" : "train_step", variant);
-  std::map<std::string, double> values = context.options.hyperparameters;
+  std::map<std::string, double> values = context.options.run.hyperparameters;
   double factor = 1;
   if (auto rate = values.find("lr"); rate != values.end())
     rate->second *= factor = findRateFactor();
@@ -173,7 +173,7 @@ StepMetrics StepRunner::read(const Started &step) const {
   const QueueTimes &spent = step.data;
   if (isDataOfInterest(context.options))
     metrics.data = {spent.waitMs, spent.decodeMs, spent.depth};
-  if (haveSequences(context.options.recipes) && spent.tokens.room != 0)
+  if (haveSequences(context.options.data.recipes) && spent.tokens.room != 0)
     metrics.data->padding = 1 - static_cast<double>(spent.tokens.tokens) /
                                     static_cast<double>(spent.tokens.room);
   return metrics;

@@ -45,12 +45,12 @@ Trainer::Trainer(const RunContext &given)
       isMeasured(countMeasuredSteps(given.options).has_value()),
       checkpointing(context, [this] { return describe(); }), begin(start()),
       data(context, begin),
-      plan(context.options, begin, data.getSampler(),
+      plan(context.options.run, begin, data.getSampler(),
            countMeasuredSteps(context.options), data.isEndless()),
       evaluator(context, data, begin, plan, checkpointing),
       agreement(context.ranks, context.stop) {
   Options &options = context.options;
-  if (begin.settings && !options.evaluatesOnly())
+  if (begin.settings && !options.run.evaluatesOnly())
     compareRuns(describeSettings(), *begin.settings, plan.getStep(),
                 plan.isEndless(), context.console);
   compareRanks();
@@ -66,13 +66,13 @@ Trainer::~Trainer() { context.session.getContext().observer = nullptr; }
 RunStart Trainer::start() {
   Session &session = context.session;
   const Options &options = context.options;
-  if (!options.exportPath.empty())
-    checkExportable(session, options.exportPath);
+  if (options.save.exportPath)
+    checkExportable(session, *options.save.exportPath);
   RunStart start = checkpointing.start();
   shareState(session, context.ranks, start.step);
   if (const StateSpec *scale = session.getManifest().findState("loss_scale")) {
-    if (options.lossScale)
-      convert(&*options.lossScale, DType::F64, session.getPlace(*scale),
+    if (options.run.lossScale)
+      convert(&*options.run.lossScale, DType::F64, session.getPlace(*scale),
               scale->dtype, 1);
     start.skipped = start.step - readUpdates(session).value_or(start.step);
   }
@@ -81,38 +81,40 @@ RunStart Trainer::start() {
       [&stop = context.stop] { return stop.getTermination(); },
       [this](const Error &error) {
         context.outcome.warn(error);
-        if (!context.options.commRecord.empty())
+        if (context.options.ranks.record)
           context.ranks.writeEvents(
-              context.options.getRecordPath(context.ranks.getRank()));
+              context.options.ranks.getRecordPath(context.ranks.getRank()));
       });
   return start;
 }
 
 void Trainer::writeHeader() {
   const Options &options = context.options;
-  bool evaluatesOnly = options.evaluatesOnly();
+  bool evaluatesOnly = options.run.evaluatesOnly();
   std::string header = describeRun(
       context.getManifest(), context.session.getDevice().describe(),
       context.ranks.getSize(),
-      plan.isEndless()      ? "until the samples end"
-      : !evaluatesOnly      ? fmt::format("{} steps", plan.getTotal())
+      plan.isEndless() ? "until the samples end"
+      : !evaluatesOnly ? fmt::format("{} {}", plan.getTotal(),
+                                     plan.getTotal() == 1 ? "step" : "steps")
       : plan.getStep() != 0 ? fmt::format("evaluates step {}", plan.getStep())
                             : "evaluates the first weights");
   context.console.line(header);
   // The options of the run that is evaluated stay beside its log.
-  std::string path = options.getConfigurationPath();
+  std::string path = options.observe.getConfigurationPath();
   bool isKept = evaluatesOnly && std::filesystem::exists(path);
-  if (!options.log.empty() && !isKept)
-    context.outcome.attempt([&] { writeConfiguration(path, header, options); });
+  if (options.observe.log && !isKept)
+    context.outcome.attempt(
+        [&] { writeConfiguration(path, header, options.line.configuration); });
 }
 
 RunSettings Trainer::describeSettings() const {
   const Options &options = context.options;
   RunSettings settings;
-  settings.hyperparameters = options.hyperparameters;
-  settings.schedule = options.schedule.str();
-  settings.warmup = options.warmup;
-  settings.minLr = options.minLr;
+  settings.hyperparameters = options.run.hyperparameters;
+  settings.schedule = options.run.schedule.str();
+  settings.warmup = options.run.warmup;
+  settings.minLr = options.run.minLr;
   // A run that ends with its stream goes on with the next one.
   settings.totalSteps = plan.isEndless() ? 0 : plan.getTotal();
   settings.ranks = context.ranks.getSize();
@@ -122,18 +124,19 @@ RunSettings Trainer::describeSettings() const {
     settings.position = {position.epoch, position.taken};
   }
   settings.classes = data.getClasses();
-  settings.tokenOffsets = !begin.shuffle                 ? "fixed"
-                          : options.tokenOffsets.empty() ? "auto"
-                                                         : options.tokenOffsets;
-  settings.evalBatches = options.evalBatches.value_or(0);
-  settings.batchTokens = options.batchTokens.value_or(0);
-  settings.ema = options.ema.value_or(0);
+  TokenOffsets offsets = options.data.tokenOffsets;
+  settings.tokenOffsets = !begin.shuffle                    ? "fixed"
+                          : offsets == TokenOffsets::Moving ? "auto"
+                                                            : getName(offsets);
+  settings.evalBatches = options.data.evalBatches.value_or(0);
+  settings.batchTokens = options.data.batchTokens.value_or(0);
+  settings.ema = options.run.ema.value_or(0);
   settings.rateScale = plan.getRateScale();
   if (const RunSettings::Best *best = evaluator.getBest())
     settings.best = *best;
   if (const Plateau *plateau = plan.getPlateau())
     settings.plateau = plateau->getState();
-  settings.options = options.shaping;
+  settings.options = options.line.shaping;
   return settings;
 }
 
@@ -173,16 +176,16 @@ void Trainer::compareRanks() {
        {"--lr or other hyperparameter", computeCrc32(rates)},
        {"--schedule, --warmup or --min-lr", computeCrc32(schedule)},
        {"--ema", computeCrc32(fmt::format("{}", settings.ema))},
-       {"--eval-every", options.evalEvery.value_or(0)},
+       {"--eval-every", options.data.evalEvery.value_or(0)},
        {"number of samples in --eval-data", data.countEvaluation()},
-       {"--save-every", options.saveEvery.value_or(0)},
-       {"--best", computeCrc32(options.best)},
-       {"--early-stop", options.earlyStop.value_or(0)},
-       {"--nan", static_cast<int64_t>(options.nan)},
-       {"--histogram-every", options.histogramEvery.value_or(0)},
-       {"--diagnose", options.diagnose.empty() ? 0 : 1},
-       {"--tune", options.tune.empty() ? 0 : 1},
-       {"--tune=measure", options.measureSeconds ? 1 : 0}},
+       {"--save-every", options.save.saveEvery.value_or(0)},
+       {"--best", computeCrc32(options.save.best.value_or(""))},
+       {"--early-stop", options.run.earlyStop.value_or(0)},
+       {"--nan", static_cast<int64_t>(options.run.nan)},
+       {"--histogram-every", options.observe.histogramEvery.value_or(0)},
+       {"--diagnose", options.report.diagnose ? 1 : 0},
+       {"--tune", options.tune.isOn ? 1 : 0},
+       {"--tune=measure", options.tune.measureSeconds ? 1 : 0}},
       hint);
   context.ranks.checkEqual(computeCrc32(formatInfo(own)), "run", hint);
 }
@@ -191,10 +194,11 @@ Progress::Settings Trainer::makeProgressSettings() const {
   const Options &options = context.options;
   Communicator &ranks = context.ranks;
   Progress::Settings settings;
-  settings.logEvery = options.logEvery;
-  settings.printEvery = options.isGiven("--log-every") ? options.logEvery : 0;
+  settings.logEvery = options.observe.logEvery;
+  settings.printEvery =
+      options.line.isGiven("--log-every") ? options.observe.logEvery : 0;
   settings.metrics = context.getManifest().trainMetrics;
-  settings.skips = options.nan == NanPolicy::Skip;
+  settings.skips = options.run.nan == NanPolicy::Skip;
   if (ranks.getSize() > 1 &&
       context.session.getDevice().getTraits().exchangesOnHost)
     settings.readCommunication = [&ranks] {
@@ -215,7 +219,7 @@ void Trainer::run() {
   runner.emplace(context, data, plan, hooks, *progress, *log);
   runner->setSkipped(begin.skipped);
   runner->open();
-  checkpointing.open(context.options.saveEvery || evaluator.getBest());
+  checkpointing.open(context.options.save.saveEvery || evaluator.getBest());
   takeSteps();
   if (!isMeasured)
     conclude();
@@ -231,8 +235,9 @@ void Trainer::run() {
 
 void Trainer::takeSteps() {
   // A run that may go back needs something to go back to.
-  bool goesBack = context.options.nan == NanPolicy::Rollback && !plan.isOver();
-  if (goesBack && context.options.resume.empty())
+  bool goesBack =
+      context.options.run.nan == NanPolicy::Rollback && !plan.isOver();
+  if (goesBack && !context.options.save.resume)
     checkpointing.saveLast(/*isBest=*/false);
   // The run that is resumed may have come to its end.
   bool isEnd = begin.settings && evaluator.stopsEarly();
@@ -283,7 +288,7 @@ bool Trainer::hasNextStep() {
                 : fmt::format("; {} more {} not fill a step", left,
                               left == 1 ? "sample does" : "samples do");
   if (progress->getSteps() == 0)
-    throw badInput(context.options.data.front(),
+    throw badInput(context.options.data.training.front(),
                    begin.settings
                        ? "there are no samples behind those of the "
                          "checkpoint's run" +
@@ -302,12 +307,12 @@ bool Trainer::hasNextStep() {
 bool Trainer::takeTurns() {
   const Options &options = context.options;
   int64_t step = plan.getStep();
-  bool evaluatesNow = options.evalEvery
-                          ? step % *options.evalEvery == 0 || plan.isOver()
+  bool evaluatesNow = options.data.evalEvery
+                          ? step % *options.data.evalEvery == 0 || plan.isOver()
                           : plan.endsEpoch(step);
   if (evaluatesNow)
     evaluate();
-  if (options.saveEvery && step % *options.saveEvery == 0) {
+  if (options.save.saveEvery && step % *options.save.saveEvery == 0) {
     // Rank 0 may be the only one that saves.
     context.session.completeState();
     save(/*isBest=*/false);
@@ -422,16 +427,16 @@ void Trainer::writeResults() {
   if (!evaluator.chooseWeights())
     return;
   const Options &options = context.options;
-  if (!options.exportPath.empty())
+  if (options.save.exportPath)
     context.outcome.attempt([&] {
       context.session.fetchState();
-      exportModel(context.session, options.exportPath, data.getClasses());
+      exportModel(context.session, *options.save.exportPath, data.getClasses());
     });
-  if (!options.predict.empty())
+  if (options.save.predict)
     context.outcome.attempt([&] {
-      checkFinite(context.session, options.predict);
+      checkFinite(context.session, *options.save.predict);
       predict(context, data.getEvaluation(), data.getVariants(),
-              options.predict);
+              *options.save.predict);
     });
 }
 

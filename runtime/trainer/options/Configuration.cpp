@@ -21,7 +21,7 @@ bool ingot::runtime::isConfiguration(std::string_view begin) {
 
 void ingot::runtime::writeConfiguration(const std::string &path,
                                         const std::string &header,
-                                        const Options &options) {
+                                        const OptionWords &options) {
   char time[64] = "";
   std::time_t now = std::time(nullptr);
   std::tm parts{};
@@ -29,6 +29,6 @@ void ingot::runtime::writeConfiguration(const std::string &path,
     (void)std::strftime(time, sizeof(time), "%Y-%m-%dT%H:%M:%SZ", &parts);
   AtomicFile file(path, Links::Replace);
   file.write(fmt::format("# {}\n{}{}\n", header, kStarted, time));
-  file.write(formatConfiguration(options.configuration));
+  file.write(formatConfiguration(options));
   file.commit();
 }

@@ -8,17 +8,17 @@
 #ifndef INGOT_RUNTIME_TRAINER_OPTIONS_CONFIGURATION_H
 #define INGOT_RUNTIME_TRAINER_OPTIONS_CONFIGURATION_H
 
-#include "runtime/trainer/options/Options.h"
+#include "runtime/trainer/options/phases/OptionWords.h"
 
 #include <string>
 #include <string_view>
 
 namespace ingot::runtime {
 
-/// Writes the options in force as TOML that --config reads, below the line
-/// that describes the run and the time as comments. Throws failure.
+/// Writes options as TOML that --config reads, below the line that describes
+/// the run and the time as comments. Throws failure.
 void writeConfiguration(const std::string &path, const std::string &header,
-                        const Options &options);
+                        const OptionWords &options);
 
 /// Whether a file that begins so was written by writeConfiguration.
 bool isConfiguration(std::string_view begin);

@@ -4,14 +4,14 @@
 
 #include "runtime/core/console/Console.h"
 #include "runtime/core/machine/Process.h"
-#include "runtime/trainer/options/Options.h"
+#include "runtime/trainer/options/phases/TuneOptions.h"
 
 #include <fmt/format.h>
 
 using namespace ingot::runtime;
 
-TunedFile ingot::runtime::openChoices(const Options &options) {
-  return {describeProcessors(), options.tune == "cache" ? "" : options.tune};
+TunedFile ingot::runtime::openChoices(const TuneOptions &options) {
+  return {describeProcessors(), options.file};
 }
 
 void ingot::runtime::keepChoice(TunedFile &file, const std::string &key,

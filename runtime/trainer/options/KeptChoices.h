@@ -16,10 +16,10 @@
 namespace ingot::runtime {
 
 class Console;
-struct Options;
+struct TuneOptions;
 
 /// The choices of this machine in the file that --tune names.
-TunedFile openChoices(const Options &options);
+TunedFile openChoices(const TuneOptions &options);
 
 /// Keeps a choice. A file that cannot be written is a note.
 void keepChoice(TunedFile &file, const std::string &key,

@@ -4,23 +4,13 @@
 
 #include "runtime/core/commandline/ConfigFile.h"
 #include "runtime/core/commandline/Suggestions.h"
-#include "runtime/trainer/options/Hyperparameters.h"
-#include "runtime/trainer/options/RunOptions.h"
+#include "runtime/trainer/options/phases/Hyperparameters.h"
+#include "runtime/trainer/options/phases/RunOptions.h"
 
 #include <algorithm>
-#include <iterator>
 #include <optional>
 
 using namespace ingot::runtime;
-
-/// Options of ingotc that are often given to a trainer.
-static constexpr const char *kCompilerOptions[] = {
-    "--batch",     "--data-parallel", "--dim",
-    "--freeze",    "--loss",          "--grad-accumulation",
-    "--keep-fp32", "--memory-budget", "--no-decay",
-    "--optimizer", "--precision",     "--target",
-    "--trainable", "--zero",
-};
 
 Error ingot::runtime::explainUnknown(const std::string &argument,
                                      const Manifest &manifest,
@@ -53,8 +43,7 @@ Error ingot::runtime::explainUnknown(const std::string &argument,
   std::string plain = flag;
   std::replace(plain.begin(), plain.end(), '_', '-');
   std::string own = findSimilar(plain, listOptions(app));
-  std::string other = findSimilar(
-      plain, {std::begin(kCompilerOptions), std::end(kCompilerOptions)});
+  std::string other = findSimilar(plain, manifest.compilerOptions);
   if (!own.empty() && other != plain)
     return usageError(flag, "unknown option",
                       "did you mean " + own + "? --help lists the options");

@@ -15,49 +15,54 @@ using namespace ingot::runtime;
 OutputPaths ingot::runtime::collectPaths(const Options &options,
                                          int64_t ranks) {
   OutputPaths paths;
-  for (const DataFile &file : findFiles(options.data, "--data").files)
+  for (const DataFile &file : findFiles(options.data.training, "--data").files)
     paths.addInput("--data", file.path);
-  for (const DataFile &file : findFiles(options.evalData, "--eval-data").files)
+  for (const DataFile &file :
+       findFiles(options.data.evaluation, "--eval-data").files)
     paths.addInput("--eval-data", file.path);
-  if (options.isGiven("--init"))
-    paths.addInput("--init", options.init);
-  if (options.isGiven("--resume"))
-    paths.addInput("--resume", options.resume, {"latest", "best", "step-"});
+  const SaveOptions &save = options.save;
+  const ObserveOptions &observe = options.observe;
+  if (save.init)
+    paths.addInput("--init", *save.init);
+  if (save.resume)
+    paths.addInput("--resume", *save.resume, {"latest", "best", "step-"});
   // A run that is repeated from the file beside its log writes it again.
   std::error_code error;
-  if (options.isGiven("--config") &&
-      !std::filesystem::equivalent(options.config,
-                                   options.getConfigurationPath(), error))
-    paths.addInput("--config", options.config);
+  if (options.line.isGiven("--config") &&
+      !std::filesystem::equivalent(options.line.config,
+                                   observe.getConfigurationPath(), error))
+    paths.addInput("--config", options.line.config);
   std::string trainer = getExecutablePath();
   paths.addInput("the trainer", trainer);
   paths.addInput("the trainer", trainer + ".safetensors");
 
-  auto addFile = [&](const char *option, const std::string &path) {
-    if (options.isGiven(option))
-      paths.addOutput(option, path);
+  auto addFile = [&](const char *option,
+                     const std::optional<std::string> &path) {
+    if (path)
+      paths.addOutput(option, *path);
   };
-  if (options.isGiven("--save"))
-    paths.addOutput("--save", options.save, OutputPaths::Kind::Folder,
+  // A diagnosis has a folder of its own (Checkpointing).
+  if (save.save && !options.report.diagnose)
+    paths.addOutput("--save", *save.save, OutputPaths::Kind::Folder,
                     {"latest", "best", "step-", ".lock"});
-  if (options.isGiven("--tensorboard"))
-    paths.addOutput("--tensorboard", options.tensorboard,
+  if (observe.tensorboard)
+    paths.addOutput("--tensorboard", *observe.tensorboard,
                     OutputPaths::Kind::Folder, {"events.out.tfevents."});
-  if (options.isGiven("--cache"))
-    paths.addOutput("--cache", options.cache, OutputPaths::Kind::Folder);
-  addFile("--log", options.log);
-  if (options.isGiven("--log"))
-    paths.addImplied("--log", options.getConfigurationPath(), isConfiguration);
-  if (options.isGiven("--log") && options.logMostMb != 0)
-    paths.addImplied("--log-max-mb", MetricsLog::getOldPath(options.log),
+  if (options.data.cache)
+    paths.addOutput("--cache", *options.data.cache, OutputPaths::Kind::Folder);
+  addFile("--log", observe.log);
+  if (observe.log)
+    paths.addImplied("--log", observe.getConfigurationPath(), isConfiguration);
+  if (observe.log && observe.logMostMb != 0)
+    paths.addImplied("--log-max-mb", MetricsLog::getOldPath(*observe.log),
                      MetricsLog::isLog);
-  addFile("--export", options.exportPath);
-  addFile("--predict", options.predict);
-  addFile("--profile", options.profile);
-  if (options.isGiven("--tune") && options.tune != "cache")
-    paths.addKept("--tune", options.tune, isTunedFile);
-  for (int64_t rank = 0; rank < ranks; ++rank)
-    addFile("--comm-record",
-            options.commRecord.empty() ? "" : options.getRecordPath(rank));
+  addFile("--export", save.exportPath);
+  addFile("--predict", save.predict);
+  addFile("--profile", observe.profile);
+  const TuneOptions &tune = options.tune;
+  if (tune.isAsked && tune.isOn && !tune.file.empty())
+    paths.addKept("--tune", tune.file, isTunedFile);
+  for (int64_t rank = 0; options.ranks.record && rank < ranks; ++rank)
+    paths.addOutput("--comm-record", options.ranks.getRecordPath(rank));
   return paths;
 }

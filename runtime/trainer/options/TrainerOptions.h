@@ -39,6 +39,9 @@ bool isInherited(const std::string &name);
 void setInherited(Options &options, const Manifest &manifest,
                   const std::map<std::string, std::vector<std::string>> &words);
 
+/// The options that trainers may have, with their dashes.
+std::vector<std::string> listTrainerOptions();
+
 /// Throws usageError if the environment has more than one rank, which requires
 /// a trainer compiled with --data-parallel.
 void checkRanks();

@@ -4,9 +4,8 @@
 
 #include "runtime/core/Error.h"
 #include "runtime/core/console/Console.h"
-#include "runtime/trainer/options/Hyperparameters.h"
-#include "runtime/trainer/options/RunOptions.h"
 #include "runtime/trainer/options/TrainerOptions.h"
+#include "runtime/trainer/options/phases/Hyperparameters.h"
 
 #include <fmt/format.h>
 #include <initializer_list>
@@ -19,8 +18,8 @@
 using namespace ingot::runtime;
 
 static void inheritLength(Options &options, int64_t totalSteps) {
-  options.steps = totalSteps;
-  options.configuration["steps"] = {std::to_string(totalSteps)};
+  options.run.steps = totalSteps;
+  options.line.configuration["steps"] = {std::to_string(totalSteps)};
 }
 
 using Words = std::map<std::string, std::vector<std::string>>;
@@ -57,11 +56,11 @@ static std::string inheritWords(Options &options, const Manifest &manifest,
                                 Words words, Console &console) {
   std::string changes;
   auto say = [&](const std::string &text) {
-    if (!options.evaluatesOnly() && options.diagnose.empty() &&
-        !options.measureSeconds)
+    if (!options.run.evaluatesOnly() && !options.report.diagnose &&
+        !options.tune.measureSeconds)
       console.noteOnce(text);
   };
-  for (const auto &[name, values] : options.shaping) {
+  for (const auto &[name, values] : options.line.shaping) {
     auto old = words.extract(name);
     // Files may have moved.
     if (old && old.mapped() != values && name != "eval-data")
@@ -72,11 +71,11 @@ static std::string inheritWords(Options &options, const Manifest &manifest,
   Words evaluation =
       take(words, {"eval-data", "best", "early-stop", "eval-batches",
                    "eval-every", "export-weights", "min-delta"});
-  if (options.evaluatesOnly()) {
+  if (options.run.evaluatesOnly()) {
     // How much is evaluated is the same; what follows from it is of training.
     if (auto batches = evaluation.extract("eval-batches"))
       words.insert(std::move(batches));
-  } else if (!options.evalData.empty()) {
+  } else if (!options.data.evaluation.empty()) {
     evaluation.erase("eval-data");
     words.merge(evaluation);
   } else if (!evaluation.empty()) {
@@ -84,7 +83,7 @@ static std::string inheritWords(Options &options, const Manifest &manifest,
         ": without --eval-data this one does not evaluate");
   }
   bool rollsBack = words.count("nan") && words["nan"].front() == "rollback";
-  if (options.checkpoints.empty()) {
+  if (options.save.checkpoints.empty()) {
     Words saving = take(words, {"keep", "save-every"});
     if (rollsBack)
       saving.merge(take(words, {"nan"}));
@@ -99,7 +98,7 @@ static std::string inheritWords(Options &options, const Manifest &manifest,
     return changes;
   setInherited(options, manifest, words);
   for (const auto &[name, values] : words)
-    options.shaping[name] = options.configuration[name] = values;
+    options.line.shaping[name] = options.line.configuration[name] = values;
   say("resumes with " + describe(words) + " of the checkpoint's run");
   return changes;
 }
@@ -112,10 +111,10 @@ void ingot::runtime::inheritSettings(Options &options, const Manifest &manifest,
                      auto describe) {
     if (value == old)
       return;
-    if (!options.isGiven(option)) {
+    if (!options.line.isGiven(option)) {
       value = old;
       if (!isOfGroup(option))
-        options.configuration[option.substr(2)] = {describe(old)};
+        options.line.configuration[option.substr(2)] = {describe(old)};
       return;
     }
     changes += fmt::format("{}{} {} (it had {})", changes.empty() ? "" : ", ",
@@ -123,15 +122,15 @@ void ingot::runtime::inheritSettings(Options &options, const Manifest &manifest,
   };
   auto asItIs = [](const auto &value) { return fmt::format("{}", value); };
   for (const auto &[name, old] : saved.hyperparameters)
-    if (auto value = options.hyperparameters.find(name);
-        value != options.hyperparameters.end())
+    if (auto value = options.run.hyperparameters.find(name);
+        value != options.run.hyperparameters.end())
       inherit(getFlag(name), value->second, old, asItIs);
-  if (auto words = formatGroups(options.hyperparameters); !words.empty())
-    options.configuration["group"] = words;
-  if (haveVectorsNoDecay(options.hyperparameters))
-    options.configuration["no-decay"] = {"norms-and-biases"};
+  if (auto words = formatGroups(options.run.hyperparameters); !words.empty())
+    options.line.configuration["group"] = words;
+  if (haveVectorsNoDecay(options.run.hyperparameters))
+    options.line.configuration["no-decay"] = {"norms-and-biases"};
   try {
-    inherit("--schedule", options.schedule,
+    inherit("--schedule", options.run.schedule,
             ScheduleShape::parse(saved.schedule),
             [](const ScheduleShape &shape) { return shape.str(); });
   } catch (const std::invalid_argument &) {
@@ -140,11 +139,11 @@ void ingot::runtime::inheritSettings(Options &options, const Manifest &manifest,
                        saved.schedule + "'",
                    "resume with the release that saved it, or give --schedule");
   }
-  if (!options.warmupPart)
-    inherit("--warmup", options.warmup, saved.warmup, asItIs);
-  inherit("--min-lr", options.minLr, saved.minLr, asItIs);
-  if (saved.batchTokens != 0 || options.batchTokens)
-    inherit("--batch-tokens", options.batchTokens,
+  if (!options.run.warmupPart)
+    inherit("--warmup", options.run.warmup, saved.warmup, asItIs);
+  inherit("--min-lr", options.run.minLr, saved.minLr, asItIs);
+  if (saved.batchTokens != 0 || options.data.batchTokens)
+    inherit("--batch-tokens", options.data.batchTokens,
             saved.batchTokens == 0 ? std::nullopt
                                    : std::optional(saved.batchTokens),
             [](const std::optional<int64_t> &tokens) {
@@ -152,26 +151,26 @@ void ingot::runtime::inheritSettings(Options &options, const Manifest &manifest,
             });
   // Samples begin where they did. Without --no-shuffle, which the checkpoint
   // has, an option that is not given says `auto`.
-  inherit("--token-offsets", options.tokenOffsets,
-          saved.tokenOffsets == "auto" ? "" : saved.tokenOffsets,
-          [](const std::string &offsets) {
-            return offsets.empty() ? "moved from epoch to epoch" : offsets;
+  inherit("--token-offsets", options.data.tokenOffsets,
+          parseTokenOffsets(saved.tokenOffsets), [](TokenOffsets offsets) {
+            return offsets == TokenOffsets::Moving ? "moved from epoch to epoch"
+                                                   : getName(offsets);
           });
-  if (saved.evalBatches != 0 || options.evalBatches)
-    inherit("--eval-batches", options.evalBatches,
+  if (saved.evalBatches != 0 || options.data.evalBatches)
+    inherit("--eval-batches", options.data.evalBatches,
             saved.evalBatches == 0 ? std::nullopt
                                    : std::optional(saved.evalBatches),
             [](const std::optional<int64_t> &batches) {
               return batches ? fmt::format("{}", *batches) : "all";
             });
-  if (saved.ema != 0 || options.ema)
-    inherit("--ema", options.ema, std::optional(saved.ema),
+  if (saved.ema != 0 || options.run.ema)
+    inherit("--ema", options.run.ema, std::optional(saved.ema),
             [](const std::optional<double> &decay) {
               return fmt::format("{}", decay.value_or(0));
             });
-  if (!options.epochs && !options.steps && saved.totalSteps != 0)
+  if (!options.run.epochs && !options.run.steps && saved.totalSteps != 0)
     inheritLength(options, saved.totalSteps);
-  if (!changes.empty() && !options.evaluatesOnly())
+  if (!changes.empty() && !options.run.evaluatesOnly())
     console.noteOnce("resumes the checkpoint's run with " + changes);
 }
 

@@ -11,7 +11,7 @@
 
 using namespace ingot::runtime;
 
-RunPlan::RunPlan(Options &options, const RunStart &start,
+RunPlan::RunPlan(RunOptions &options, const RunStart &start,
                  const Sampler *sampler, std::optional<int64_t> measuredSteps,
                  bool isEndless)
     : sampler(sampler), first(start.step), step(start.step),

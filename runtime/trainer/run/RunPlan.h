@@ -25,7 +25,7 @@ public:
   /// measured takes `measuredSteps` at most. One that `isEndless` has as many
   /// steps as its samples suffice for. Sets the steps of warm-up in
   /// `options` if they were given as a part of the run. Throws usageError.
-  RunPlan(Options &options, const RunStart &start, const Sampler *sampler,
+  RunPlan(RunOptions &options, const RunStart &start, const Sampler *sampler,
           std::optional<int64_t> measuredSteps, bool isEndless = false);
 
   /// The steps that were taken, and those of the whole run.

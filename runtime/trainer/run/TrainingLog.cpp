@@ -14,17 +14,18 @@ TrainingLog::TrainingLog(const RunContext &context, int64_t step,
     : outcome(context.outcome) {
   const Options &options = context.options;
   std::optional<int64_t> resumedStep;
-  if (!options.resume.empty())
+  if (options.save.resume)
     // An evaluation takes no step again.
-    resumedStep = options.evaluatesOnly()
+    resumedStep = options.run.evaluatesOnly()
                       ? std::numeric_limits<int64_t>::max() - 1
                       : step;
-  log = std::make_unique<MetricsLog>(options.log, resumedStep,
-                                     options.logMostMb << 20);
+  log = std::make_unique<MetricsLog>(options.observe.log.value_or(""),
+                                     resumedStep,
+                                     options.observe.logMostMb << 20);
   log->writeClasses(step, classes);
-  if (options.tensorboard.empty())
+  if (!options.observe.tensorboard)
     return;
-  board = std::make_unique<TensorBoard>(options.tensorboard,
+  board = std::make_unique<TensorBoard>(*options.observe.tensorboard,
                                         resumedStep.value_or(step));
   log->setFollower(board.get());
 }

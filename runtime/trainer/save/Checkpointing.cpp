@@ -21,16 +21,16 @@ void Checkpointing::share() {
   Options &options = context.options;
   // All ranks take part in checkpoints that rank 0 saves: they have parts of
   // their own, or look at their weights before.
-  std::string &folder = options.checkpoints;
-  if (ranks.getRank() == 0 && options.save.empty())
+  std::string &folder = options.save.checkpoints;
+  if (ranks.getRank() == 0 && !options.save.save)
     folder.clear();
   auto length = static_cast<int64_t>(folder.size());
   ranks.broadcast(&length, sizeof(length), 0, "the folder of checkpoints");
   folder.resize(static_cast<size_t>(length));
   if (length != 0)
     ranks.broadcast(folder.data(), length, 0, "the folder of checkpoints");
-  int64_t leaves = !folder.empty() || !options.exportPath.empty() ||
-                   !options.predict.empty();
+  bool hasResults = options.save.exportPath || options.save.predict;
+  int64_t leaves = !folder.empty() || hasResults;
   ranks.broadcast(&leaves, sizeof(leaves), 0, "whether weights leave the run");
   weightsLeave = leaves != 0;
 }
@@ -38,45 +38,46 @@ void Checkpointing::share() {
 Checkpointing::Checkpointing(const RunContext &context, Describe describe)
     : context(context), describe(std::move(describe)) {
   share();
-  Options &options = context.options;
+  SaveOptions &options = context.options.save;
   bool writes = context.ranks.getRank() == 0;
   if (!isUsed() || (!writes && !context.getManifest().hasShards()))
     return;
-  if (writes && !options.diagnose.empty()) {
+  if (writes && context.options.report.diagnose) {
     std::filesystem::path beside =
-        std::filesystem::path(options.save).lexically_normal();
+        std::filesystem::path(*options.save).lexically_normal();
     if (!beside.has_filename())
       beside = beside.parent_path();
     scratch.emplace(beside.string() + ".diagnose");
     options.save = scratch->getPath();
   }
+  std::string folder = options.save.value_or("");
   saver.emplace(context.session, context.ranks, context.outcome,
-                context.console, options.save, options.keep);
-  std::string before = writes ? findNewest(options.save) : "";
+                context.console, folder, options.keep);
+  std::string before = writes ? findNewest(folder) : "";
   if (before.empty())
     return;
-  bool isResumed = isInFolder(options.resume, options.save);
+  bool isResumed = isInFolder(options.resume.value_or(""), folder);
   if (isResumed && options.overwrite)
     throw usageError("--overwrite", "would remove what --resume continues from",
                      "leave it out, or save into another folder");
   if (!isResumed && !options.overwrite)
     throw usageError("--save",
-                     "'" + options.save +
+                     "'" + folder +
                          "' holds checkpoints of another run, up to " + before +
                          ", and this one does not resume it",
-                     "go on with --resume " + options.save +
+                     "go on with --resume " + folder +
                          ", save into another folder, or give --overwrite to "
                          "remove them");
 }
 
 bool Checkpointing::isUsed() const {
-  return !context.options.checkpoints.empty();
+  return !context.options.save.checkpoints.empty();
 }
 
 CheckpointInfo Checkpointing::read(const std::string &path,
                                    std::optional<int64_t> before) {
   Session &session = context.session;
-  const std::optional<double> &decay = context.options.ema;
+  const std::optional<double> &decay = context.options.run.ema;
   return loadNewestCheckpoint(
       path,
       [&](const CheckpointState &saved, const std::string &file) {
@@ -93,24 +94,24 @@ CheckpointInfo Checkpointing::read(const std::string &path,
 RunStart Checkpointing::start() {
   Options &options = context.options;
   RunStart start;
-  start.seed = options.seed.value_or(0);
-  start.shuffle = !options.noShuffle;
-  if (!options.resume.empty()) {
+  start.seed = options.run.seed.value_or(0);
+  start.shuffle = !options.data.noShuffle;
+  if (options.save.resume) {
     restore(start);
     return start;
   }
-  if (options.ema)
-    average.emplace(context.session, *options.ema);
+  if (options.run.ema)
+    average.emplace(context.session, *options.run.ema);
   initializeState(context.session, static_cast<uint64_t>(start.seed),
-                  options.init, context.console);
+                  options.save.init.value_or(""), context.console);
   return start;
 }
 
 void Checkpointing::restore(RunStart &start) {
   Options &options = context.options;
-  CheckpointInfo info = read(options.resume);
-  bool otherOrder = options.seed.value_or(info.seed) != info.seed ||
-                    (options.noShuffle && info.shuffle);
+  CheckpointInfo info = read(*options.save.resume);
+  bool otherOrder = options.run.seed.value_or(info.seed) != info.seed ||
+                    (options.data.noShuffle && info.shuffle);
   if (otherOrder)
     throw usageError(
         "--resume",
@@ -123,9 +124,9 @@ void Checkpointing::restore(RunStart &start) {
   inheritSettings(options, context.getManifest(), *start.settings,
                   context.console);
   if (saver)
-    saver->setKeep(options.keep);
+    saver->setKeep(options.save.keep);
   if (average)
-    average->setDecay(*options.ema);
+    average->setDecay(*options.run.ema);
 }
 
 void Checkpointing::updateAverage() {
@@ -145,8 +146,8 @@ void Checkpointing::exchangeAverage() {
 void Checkpointing::open(bool savesOften) {
   if (!saver)
     return;
-  if (context.options.overwrite && context.ranks.getRank() == 0)
-    removeCheckpoints(context.options.save);
+  if (context.options.save.overwrite && context.ranks.getRank() == 0)
+    removeCheckpoints(*context.options.save.save);
   if (savesOften)
     saver->prepare(getAverage());
 }
@@ -181,7 +182,7 @@ CheckpointInfo Checkpointing::goBack(const Error &problem) {
     std::optional<int64_t> before;
     if (returns == most)
       before = lastTarget;
-    info = read(context.options.checkpoints, before);
+    info = read(context.options.save.checkpoints, before);
   } catch (const Error &) {
     // There is none to go back to any more.
     throw problem;

@@ -167,7 +167,7 @@ std::optional<Tuned> ingot::runtime::parseTuned(std::string_view text) {
 //===----------------------------------------------------------------------===//
 
 /// Returns the axes of the search: nothing that the user has chosen.
-static std::vector<TuneAxis> listAxes(const Options &options) {
+static std::vector<TuneAxis> listAxes(const CommandLine &line) {
   std::vector<TuneAxis> axes;
   int64_t cores = countProcessors();
   if (!std::getenv("OMP_NUM_THREADS")) {
@@ -185,14 +185,14 @@ static std::vector<TuneAxis> listAxes(const Options &options) {
     isBound |= std::getenv(name) != nullptr;
   if (!isBound && cores > 1)
     axes.push_back({false, {"OMP_PROC_BIND=close", "OMP_PROC_BIND=spread"}});
-  if (!options.isGiven("--workers")) {
+  if (!line.isGiven("--workers")) {
     TuneAxis workers{true, {"--workers=0"}};
     constexpr int64_t most = 16;
     for (int64_t count = 1; count <= std::min(cores, most); count *= 2)
       workers.alternatives.push_back(fmt::format("--workers={}", count));
     axes.push_back(workers);
   }
-  if (!options.isGiven("--prefetch"))
+  if (!line.isGiven("--prefetch"))
     axes.push_back({true, {"--prefetch=16", "--prefetch=64"}});
   return axes;
 }
@@ -222,10 +222,10 @@ static std::vector<std::string> listVariables(const Settings &settings) {
 
 /// Returns the key of a choice, which depends on the compiled model, how its
 /// data is made, and what the user has chosen already.
-static std::string makeKey(const Options &options, const Manifest &manifest,
+static std::string makeKey(const CommandLine &line, const Manifest &manifest,
                            std::string_view text) {
   std::string data;
-  for (const auto &[name, values] : options.configuration)
+  for (const auto &[name, values] : line.configuration)
     if (name == "data" || name == "input" || name == "pack" ||
         name == "cache" || name == "workers" || name == "prefetch")
       for (const std::string &value : values)
@@ -256,7 +256,7 @@ static std::optional<Tuned> search(const Options &options,
                                    const std::vector<std::string> &arguments,
                                    Console &console) {
   // A measurement is a part of the time that leaves room for ten others.
-  double most = static_cast<double>(options.tuneSeconds);
+  double most = static_cast<double>(options.tune.seconds);
   std::string seconds = fmt::format("{:g}", std::clamp(most / 25, 0.3, 5.0));
   auto measure = [&](const Settings &settings) {
     ProcessOutput output =
@@ -266,28 +266,28 @@ static std::optional<Tuned> search(const Options &options,
     return output.status == 0 ? parseStepTimes(output.text) : std::nullopt;
   };
   console.line(
-      fmt::format("tune: measures steps for up to {} s", options.tuneSeconds));
+      fmt::format("tune: measures steps for up to {} s", options.tune.seconds));
   TuneSearch found(
       measure, [&](const std::string &line) { console.line(line); },
       std::chrono::duration<double>(most));
-  return found.find(listAxes(options));
+  return found.find(listAxes(options.line));
 }
 
 void ingot::runtime::tuneOnHost(const Options &options,
                                 const Manifest &manifest, std::string_view text,
                                 const std::vector<std::string> &arguments,
                                 Console &console) {
-  if (options.data.empty())
+  if (options.data.training.empty())
     throw usageError("--tune", "needs --data",
                      "give the data of the run to tune");
-  for (const DataFile &file : findFiles(options.data, "--data").files)
+  for (const DataFile &file : findFiles(options.data.training, "--data").files)
     if (isPipe(file.path))
       throw usageError("--tune",
                        "takes samples several times, and what comes through a "
                        "pipe comes once",
                        "write the samples to a file, or leave it out");
-  TunedFile file = openChoices(options);
-  std::string key = makeKey(options, manifest, text);
+  TunedFile file = openChoices(options.tune);
+  std::string key = makeKey(options.line, manifest, text);
   std::optional<Tuned> tuned;
   if (std::optional<std::string> kept = file.find(key))
     tuned = parseTuned(*kept);

@@ -231,6 +231,7 @@ void Compiler::writeWeights(const std::string &path) {
 std::string Compiler::manifest(WeightStorage storage) {
   llvm::json::Object object = buildManifest(*model.module, storage);
   object["target"] = target.describe();
+  object["compiler_options"] = llvm::json::Array(options.names);
   llvm::json::Array segments;
   SymbolTable symbols(*model.module);
   for (const auto &segment : model.exportTemplate.segments) {

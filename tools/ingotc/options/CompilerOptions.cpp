@@ -8,6 +8,7 @@
 #include "passes/targets/Passes.h"
 #include "passes/targets/host/Object.h"
 #include "runtime/core/Error.h"
+#include "runtime/trainer/options/TrainerOptions.h"
 
 #include "tools/support/CommandLine.h"
 
@@ -334,14 +335,6 @@ static CLI::Option *addTuning(CLI::App &app, Tuning &tuning,
   return tune;
 }
 
-/// Options of trainers that are often given to ingotc.
-static constexpr const char *kTrainerOptions[] = {
-    "--beta1",      "--beta2",        "--clip-norm", "--data",      "--ema",
-    "--early-stop", "--epochs",       "--eps",       "--eval-data", "--export",
-    "--init",       "--log",          "--lr",        "--momentum",  "--predict",
-    "--profile",    "--resume",       "--save",      "--schedule",  "--seed",
-    "--steps",      "--weight-decay", "--warmup",    "--workers"};
-
 std::optional<CompilerOptions>
 ingot::parseCompilerOptions(int argc, const char *const *argv) {
   CompilerOptions options;
@@ -372,10 +365,10 @@ ingot::parseCompilerOptions(int argc, const char *const *argv) {
   addOutputs(app, options);
   CLI::Option *fitOption = addPlanning(app, options, fit);
   CLI::Option *tune = addTuning(app, tuning, what);
-  if (!parseCommandLine(
-          app, argc, argv, kVariables,
-          {std::begin(kTrainerOptions), std::end(kTrainerOptions)},
-          "the trainer: give it when that runs"))
+  options.names = runtime::listOptions(app);
+  if (!parseCommandLine(app, argc, argv, kVariables,
+                        runtime::listTrainerOptions(),
+                        "the trainer: give it when that runs"))
     return std::nullopt;
   if (printsConfig) {
     llvm::outs() << runtime::formatConfiguration(

@@ -37,6 +37,8 @@ struct Tuning {
 struct CompilerOptions {
   /// How ingotc was called, and the file names.
   std::string program, model, output;
+  /// The names of all options, with their dashes.
+  std::vector<std::string> names;
   onnx_import::ImportOptions import;
   /// The options that passes read. Shared by copies of these options.
   std::shared_ptr<PipelineOptions> pipeline =

@@ -59,11 +59,34 @@ def unknown_options_meant(ingot):
         ("--freez", "did you mean --freeze?"),
         ("--lr", "it is an option of the trainer"),
         ("--learning-rate", "--lr is an option of the trainer"),
+        ("--comm-timeout", "it is an option of the trainer"),
+        ("--loss-scale", "it is an option of the trainer"),
     ):
         result = ingot.run(ingot.ingotc(MODEL, *FLAGS, given, "4", "-o", ingot.path("trainer")))
         check(result.status == 2, f"exit {result.status} of {given}")
         for words in (f"error: {given}: unknown option\n", f"hint: {hint}"):
             check(words in result.err, f"{words!r} is not in {result.err!r}")
+
+
+@case("options-of-the-other-program")
+def other_program(ingot):
+    """Each program knows all options of the other."""
+    trainer = ingot.compile(MODEL, *FLAGS)
+    own, other = (
+        set(re.findall(r"^  (?:-\w,)?(--[a-z0-9-]+)", ingot.succeed([*command, "--help"]).out, re.MULTILINE))
+        for command in ([trainer], ingot.ingotc())
+    )
+    check(len(own) > 50 and len(other) > 50, f"{own}, {other}")
+    for options, command, whose in (
+        (sorted(other - own)[::5], [trainer, "--data", golden("multilabel").data], "ingotc"),
+        (sorted(own - other)[::5], ingot.ingotc(MODEL, *FLAGS), "the trainer"),
+    ):
+        for option in options:
+            result = ingot.run([*command, option])
+            check(result.status == 2, f"exit {result.status} of {option}")
+            known = f"it is an option of {whose}" in result.err
+            # Some are said with what to do.
+            check(known or "compile the model with ingotc" in result.err, f"{option}: {result.err}")
 
 
 @case("ingotc-help")

@@ -64,7 +64,7 @@ protected:
   TemporaryFolder folder;
   Console console;
   DatasetOptions how;
-  Options options;
+  DataOptions options;
 };
 
 TEST_F(FeedTest, RanksAndWorkersMakeTheSameBytes) {

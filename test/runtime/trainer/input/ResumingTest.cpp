@@ -158,7 +158,7 @@ protected:
   Console console;
   std::vector<DataFile> files;
   DatasetOptions how;
-  Options options;
+  DataOptions options;
 };
 
 TEST_P(ResumingTest, RanksAndWorkersMakeTheSameBytes) {

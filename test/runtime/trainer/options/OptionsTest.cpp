@@ -22,6 +22,7 @@ protected:
     manifest.producer = "ingotc 1.2.3";
     manifest.optimizer = "sgd";
     manifest.batch = 4;
+    manifest.compilerOptions = {"--batch", "--data-parallel", "--precision"};
     manifest.hyperparameters = {{"lr", 0.001}, {"weight_decay", 0.01}};
   }
 
@@ -40,11 +41,11 @@ protected:
 
 TEST_F(OptionsTest, Defaults) {
   Options options = *parse({"--data", "d.npz"}).options;
-  EXPECT_EQ(options.data, std::vector<std::string>{"d.npz"});
-  EXPECT_FALSE(options.epochs);
-  EXPECT_FALSE(options.steps);
-  EXPECT_EQ(options.hyperparameters["lr"], 0.001);
-  EXPECT_EQ(options.schedule.kind, ScheduleKind::Constant);
+  EXPECT_EQ(options.data.training, std::vector<std::string>{"d.npz"});
+  EXPECT_FALSE(options.run.epochs);
+  EXPECT_FALSE(options.run.steps);
+  EXPECT_EQ(options.run.hyperparameters["lr"], 0.001);
+  EXPECT_EQ(options.run.schedule.kind, ScheduleKind::Constant);
 }
 
 TEST_F(OptionsTest, EveryOption) {
@@ -82,24 +83,25 @@ TEST_F(OptionsTest, EveryOption) {
                             "--eval-every",
                             "9"})
                          .options;
-  EXPECT_EQ(options.data.size(), 2u);
-  EXPECT_EQ(options.steps, 7);
-  EXPECT_EQ(options.hyperparameters["lr"], 0.5);
-  EXPECT_EQ(options.hyperparameters["weight_decay"], 0);
-  EXPECT_EQ(options.schedule.kind, ScheduleKind::Linear);
-  EXPECT_EQ(options.warmup, 2);
-  EXPECT_TRUE(options.noShuffle);
-  EXPECT_EQ(options.saveEvery, 2);
-  EXPECT_EQ(options.evalEvery, 9);
+  EXPECT_EQ(options.data.training.size(), 2u);
+  EXPECT_EQ(options.run.steps, 7);
+  EXPECT_EQ(options.run.hyperparameters["lr"], 0.5);
+  EXPECT_EQ(options.run.hyperparameters["weight_decay"], 0);
+  EXPECT_EQ(options.run.schedule.kind, ScheduleKind::Linear);
+  EXPECT_EQ(options.run.warmup, 2);
+  EXPECT_TRUE(options.data.noShuffle);
+  EXPECT_EQ(options.save.saveEvery, 2);
+  EXPECT_EQ(options.data.evalEvery, 9);
 }
 
 TEST_F(OptionsTest, RepeatedDataAddsUp) {
-  EXPECT_EQ(parse({"--data", "a", "--data", "b"}).options->data.size(), 2u);
+  EXPECT_EQ(parse({"--data", "a", "--data", "b"}).options->data.training.size(),
+            2u);
 }
 
 TEST_F(OptionsTest, LastOfARepeatedOptionWins) {
   EXPECT_EQ(parse({"--data", "a", "--lr", "1", "--lr", "2"})
-                .options->hyperparameters["lr"],
+                .options->run.hyperparameters["lr"],
             2);
 }
 
@@ -167,15 +169,16 @@ TEST_F(ConfigTest, ReadsWhatOptionsSay) {
                                "check-memory = false\n",
                                {"--steps", "9"})
                          .options;
-  EXPECT_EQ(options.data, (std::vector<std::string>{"a b.npz", "c,d.npz"}));
-  EXPECT_TRUE(options.noShuffle);
-  EXPECT_FALSE(options.checkMemory);
-  EXPECT_EQ(options.hyperparameters["lr"], 0.5);
-  EXPECT_EQ(options.hyperparameters["weight_decay"], 0);
-  EXPECT_EQ(options.schedule.str(), "step:3,5:0.5");
-  EXPECT_EQ(options.warmupPart, 0.05);
-  EXPECT_EQ(options.steps, 9);
-  EXPECT_TRUE(options.isGiven("--lr"));
+  EXPECT_EQ(options.data.training,
+            (std::vector<std::string>{"a b.npz", "c,d.npz"}));
+  EXPECT_TRUE(options.data.noShuffle);
+  EXPECT_FALSE(options.observe.checkMemory);
+  EXPECT_EQ(options.run.hyperparameters["lr"], 0.5);
+  EXPECT_EQ(options.run.hyperparameters["weight_decay"], 0);
+  EXPECT_EQ(options.run.schedule.str(), "step:3,5:0.5");
+  EXPECT_EQ(options.run.warmupPart, 0.05);
+  EXPECT_EQ(options.run.steps, 9);
+  EXPECT_TRUE(options.line.isGiven("--lr"));
 }
 
 TEST_F(ConfigTest, PrintsWhatItReads) {
@@ -186,11 +189,11 @@ TEST_F(ConfigTest, PrintsWhatItReads) {
   arguments.push_back("--print-config");
   std::string printed = parse(arguments).answer;
   Options read = *parseFile(printed).options;
-  EXPECT_EQ(read.data, direct.data);
-  EXPECT_EQ(read.hyperparameters, direct.hyperparameters);
-  EXPECT_EQ(read.schedule, direct.schedule);
-  EXPECT_EQ(read.noShuffle, direct.noShuffle);
-  EXPECT_EQ(read.minLr, direct.minLr);
+  EXPECT_EQ(read.data.training, direct.data.training);
+  EXPECT_EQ(read.run.hyperparameters, direct.run.hyperparameters);
+  EXPECT_EQ(read.run.schedule, direct.run.schedule);
+  EXPECT_EQ(read.data.noShuffle, direct.data.noShuffle);
+  EXPECT_EQ(read.run.minLr, direct.run.minLr);
   EXPECT_EQ(parseFile(printed, {"--print-config"}).answer, printed);
 }
 
@@ -201,12 +204,12 @@ TEST_F(ConfigTest, KeepsEveryCharacter) {
   Options direct = *parse(arguments).options;
   arguments.push_back("--print-config");
   std::string printed = parse(arguments).answer;
-  EXPECT_EQ(parseFile(printed).options->data, direct.data);
+  EXPECT_EQ(parseFile(printed).options->data.training, direct.data.training);
   EXPECT_EQ(parseFile(printed, {"--print-config"}).answer, printed);
   // Words without quotation marks, and a regular expression.
-  EXPECT_EQ(parseFile("data = a.npz b.npz # two\n").options->data,
+  EXPECT_EQ(parseFile("data = a.npz b.npz # two\n").options->data.training,
             (std::vector<std::string>{"a.npz", "b.npz"}));
-  EXPECT_EQ(parseFile("data = \"a\\.b\"\n").options->data,
+  EXPECT_EQ(parseFile("data = \"a\\.b\"\n").options->data.training,
             std::vector<std::string>{"a\\.b"});
 }
 
@@ -234,12 +237,12 @@ TEST_F(OptionsTest, Rates) {
               "--min-lr", "1e-5", "--log-every", "10", "--nan", "rollback",
               "--save", "s", "--ema", "0.99"})
            .options;
-  EXPECT_EQ(options.schedule.power, 2);
-  EXPECT_EQ(options.warmup, 7);
-  EXPECT_EQ(options.minLr, 1e-5);
-  EXPECT_EQ(options.logEvery, 10);
-  EXPECT_EQ(options.nan, NanPolicy::Rollback);
-  EXPECT_EQ(options.ema, 0.99);
+  EXPECT_EQ(options.run.schedule.power, 2);
+  EXPECT_EQ(options.run.warmup, 7);
+  EXPECT_EQ(options.run.minLr, 1e-5);
+  EXPECT_EQ(options.observe.logEvery, 10);
+  EXPECT_EQ(options.run.nan, NanPolicy::Rollback);
+  EXPECT_EQ(options.run.ema, 0.99);
   for (auto [value, part] : {std::pair{"step", "'step' without the number of"},
                              {"step:0", "'0' is not an integer above 0"},
                              {"step:5,3", "the steps '5,3' do not grow"},
@@ -266,9 +269,10 @@ TEST_F(OptionsTest, Version) {
 }
 
 TEST_F(OptionsTest, Inspect) {
-  EXPECT_EQ(parse({"--inspect"}).options->inspect, "text");
-  EXPECT_EQ(parse({"--inspect=json"}).options->inspect, "json");
-  EXPECT_EQ(parse({"--inspect=json", "--ranks", "8"}).options->ranks, 8);
+  EXPECT_EQ(parse({"--inspect"}).options->report.inspect, InspectForm::Text);
+  EXPECT_EQ(parse({"--inspect=json"}).options->report.inspect,
+            InspectForm::Json);
+  EXPECT_EQ(parse({"--inspect=json", "--ranks", "8"}).options->report.ranks, 8);
   expectUsageError({"--inspect=xml"}, "--inspect: 'xml' is not a format");
 }
 
@@ -335,7 +339,7 @@ TEST_F(OptionsTest, ImpossibleValues) {
     for (const char *value : {"1", "1.5", "1e3"})
       expect(option, value, "not between 0 and 1");
   EXPECT_EQ(parse({"--data", "d", "--beta1", "0", "--lr", "0"})
-                .options->hyperparameters["beta1"],
+                .options->run.hyperparameters["beta1"],
             0);
   expectUsageError({"--data", "d", "--no-shuffle=3"},
                    "--no-shuffle: takes no value");
@@ -361,7 +365,7 @@ TEST_F(OptionsTest, HyperparametersOfOtherOptimizers) {
                    "--clip-norm: this trainer was compiled without clipping");
   manifest.hyperparameters.push_back({"clip_norm", 1});
   EXPECT_EQ(parse({"--data", "d", "--clip-norm", "2"})
-                .options->hyperparameters["clip_norm"],
+                .options->run.hyperparameters["clip_norm"],
             2);
 }
 

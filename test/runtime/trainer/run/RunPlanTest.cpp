@@ -18,7 +18,7 @@ namespace {
 
 /// Epochs of 5 steps: 21 samples in batches of 4.
 struct Fixture {
-  Options options;
+  RunOptions options;
   RunStart start;
   Sampler sampler{{SampleGroup{21, 4}}, /*shuffle=*/false, 0};
 

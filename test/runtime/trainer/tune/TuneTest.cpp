@@ -4,7 +4,7 @@
 
 #include "runtime/trainer/tune/Tune.h"
 #include "runtime/core/files/TunedFile.h"
-#include "runtime/trainer/options/TuneOption.h"
+#include "runtime/trainer/options/phases/TuneOptions.h"
 #include "test/runtime/TestSupport.h"
 
 #include <chrono>

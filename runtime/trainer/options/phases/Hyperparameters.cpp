@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "runtime/trainer/options/Hyperparameters.h"
+#include "runtime/trainer/options/phases/Hyperparameters.h"
 
 #include <algorithm>
 #include <charconv>

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef INGOT_RUNTIME_TRAINER_OPTIONS_HYPERPARAMETERS_H
-#define INGOT_RUNTIME_TRAINER_OPTIONS_HYPERPARAMETERS_H
+#ifndef INGOT_RUNTIME_TRAINER_OPTIONS_PHASES_HYPERPARAMETERS_H
+#define INGOT_RUNTIME_TRAINER_OPTIONS_PHASES_HYPERPARAMETERS_H
 
 #include <limits>
 #include <span>
@@ -40,4 +40,4 @@ std::string checkHyperparameter(std::string_view name, const std::string &text);
 
 } // namespace ingot::runtime
 
-#endif // INGOT_RUNTIME_TRAINER_OPTIONS_HYPERPARAMETERS_H
+#endif // INGOT_RUNTIME_TRAINER_OPTIONS_PHASES_HYPERPARAMETERS_H

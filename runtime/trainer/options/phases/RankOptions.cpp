@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "runtime/trainer/options/phases/RankOptions.h"
+
+#include "runtime/core/commandline/OptionBinding.h"
+#include "runtime/core/commandline/OptionChecks.h"
+
+using namespace ingot::runtime;
+
+void RankOptions::bind(CLI::App &app) {
+  app.add_option("--comm-timeout", timeout,
+                 "Seconds that ranks wait for each other before they give up")
+      ->type_name("SECONDS")
+      ->check(atLeast(1))
+      ->capture_default_str()
+      ->group("Run");
+  addText(app, "--comm-record", record,
+          "If the run fails, each rank writes its last collectives to "
+          "PREFIX.RANK.jsonl")
+      ->type_name("PREFIX")
+      ->group("Observing");
+}
