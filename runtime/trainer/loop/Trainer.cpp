@@ -195,8 +195,9 @@ Progress::Settings Trainer::makeProgressSettings() const {
   Communicator &ranks = context.ranks;
   Progress::Settings settings;
   settings.logEvery = options.observe.logEvery;
-  settings.printEvery =
-      options.line.isGiven("--log-every") ? options.observe.logEvery : 0;
+  bool printsLogged = options.line.isGiven("--log-every");
+  settings.printEvery = options.observe.printEvery.value_or(
+      printsLogged ? options.observe.logEvery : 0);
   settings.metrics = context.getManifest().trainMetrics;
   settings.skips = options.run.nan == NanPolicy::Skip;
   if (ranks.getSize() > 1 &&

@@ -23,6 +23,12 @@ void ObserveOptions::bind(CLI::App &app) {
       ->check(atLeast(1))
       ->capture_default_str()
       ->group(group);
+  app.add_option("--print-every", printEvery,
+                 "Where there is no terminal, print a line every N steps "
+                 "[those of --log-every, if it is given]")
+      ->type_name("N")
+      ->check(atLeast(1))
+      ->group(group);
   app.add_option("--log-max-mb", logMostMb,
                  "A log of N MiB becomes FILE.1, in place of the one "
                  "before, and begins anew")

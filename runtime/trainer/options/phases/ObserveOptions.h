@@ -27,6 +27,9 @@ struct ObserveOptions {
   std::optional<std::string> log, profile, tensorboard;
   /// Lines of the log are written for every such step.
   int64_t logEvery = 1;
+  /// Where there is no terminal, every such step prints a line; none for those
+  /// of the log if --log-every is given.
+  std::optional<int64_t> printEvery;
   /// The MiB after which a log becomes FILE.1 and begins anew; 0 for never.
   int64_t logMostMb = 0;
   /// The steps that are profiled; none for all.

@@ -51,6 +51,10 @@ def lines(ingot):
     check(len(re.findall(r"loss \S+  \S+ samples/s  (?:\S+ m?s  )?\d+ s left\n", said)) == 6, said)
     found = re.findall(r"step (\d+)/300", ingot.succeed([*base, "--log-every", "4"]).err)
     check(found[:5] == ["4", "8", "10", "12", "16"], f"{found}")
+    log = ingot.path("log.jsonl")
+    said = ingot.succeed([*base, "--log", log, "--print-every", "100"]).err
+    check(re.findall(r"step (\d+)/300", said) == ["100", "200", "300"], said)
+    check(len(log.read_text().splitlines()) == 300, "the log lacks steps")
     found = re.findall(r"step (\d+)/300", ingot.succeed(base).err)
     check(found == [str(n) for n in range(10, 301, 10)], f"{found}")
     # Rates and times of steps that take next to nothing have a unit that fits.
