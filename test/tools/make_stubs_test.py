@@ -21,9 +21,7 @@ def list_exports(path):
     listing = subprocess.run(
         ["readelf", "--dyn-syms", "--wide", str(path)], capture_output=True, text=True, check=True
     ).stdout
-    return {
-        (found[1], found[2]) for found in re.finditer(r"(?m)^(?!.* UND ).* (\S+?)@@?(GLIBC_[0-9.]+)\b", listing)
-    }
+    return {(found[1], found[2]) for found in re.finditer(r"(?m)^(?!.* UND ).* (\S+?)@@?(GLIBC_[0-9.]+)\b", listing)}
 
 
 def find_libraries(processor):
@@ -65,7 +63,8 @@ class Stubs(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             folder = pathlib.Path(folder)
             path = folder / "glibc-test.txt"
-            path.write_text("# A table.\nlibrary libone.so.1\nGLIBC_2.2.5 first\n  *data\nGLIBC_2.17 second\n")
+            lines = ("# A table.", "library libone.so.1", "GLIBC_2.2.5 first", "  *data", "GLIBC_2.17 second", "")
+            path.write_text("\n".join(lines))
             self.assertEqual(make_stubs.read_table(path), table)
             make_stubs.main([
                 "--table", str(path), "--emulation", "elf_x86_64", "--target", "x86_64-linux-gnu",
@@ -77,7 +76,9 @@ class Stubs(unittest.TestCase):
                 {("first", "GLIBC_2.2.5"), ("data", "GLIBC_2.2.5"), ("second", "GLIBC_2.17")},
             )
             found = make_stubs.read_symbols(stub)
-            self.assertEqual(found, {"GLIBC_2.2.5": [("data", True), ("first", False)], "GLIBC_2.17": [("second", False)]})
+            self.assertEqual(
+                found, {"GLIBC_2.2.5": [("data", True), ("first", False)], "GLIBC_2.17": [("second", False)]}
+            )
 
 
 if __name__ == "__main__":

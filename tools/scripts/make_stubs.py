@@ -6,8 +6,8 @@ against these stubs it asks for 2.28 at most. The table of symbols (runtime/link
 the versions of its symbols, as they were before glibc 2.34 made one library of several; functions are a list, data
 have a `*` before their names.
 
-  make_stubs.py --table TABLE --emulation NAME --target TRIPLE --output DIR   writes DIR/LIBRARY for each library
-  make_stubs.py --read DIR > TABLE                                             makes the table from a glibc of 2.28 to 2.33
+  make_stubs.py --table TABLE --emulation NAME --target TRIPLE --output DIR    writes DIR/LIBRARY for each library
+  make_stubs.py --read DIR > TABLE    makes the table from the libraries of a glibc of 2.28 to 2.33
 """
 
 import argparse

@@ -71,8 +71,8 @@ struct Kernels {
 extern const Kernels genericKernels;
 #ifdef __x86_64__
 extern const Kernels avx512Kernels;
-/// Those for AVX2. CPUs with AVX-512 run them, too, where its vectors are too
-/// wide: trainers for such CPUs have them under this name.
+/// The build for AVX2. CPUs with AVX-512 run it, too, where its vectors are too
+/// wide: trainers for such CPUs have it under this name.
 extern const Kernels narrowKernels;
 inline constexpr const Kernels &avx2Kernels = narrowKernels;
 #endif

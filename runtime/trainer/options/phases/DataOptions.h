@@ -45,8 +45,8 @@ struct DataOptions {
   /// The batches of an evaluation; none for all.
   std::optional<int64_t> evalBatches;
   bool noShuffle = false;
-  /// Of how many samples of a stream each is taken at random; none for the
-  /// order in which they come.
+  /// The number of samples of a stream of which each is taken at random; none
+  /// for the order in which they come.
   std::optional<int64_t> shuffleWindow;
   TokenOffsets tokenOffsets = TokenOffsets::Moving;
 

@@ -20,7 +20,7 @@ class App;
 
 namespace ingot::runtime {
 
-/// What --watch looks for in the values that kernels write.
+/// The values that --watch looks for among those that kernels write.
 enum class WatchKind { Nan, Stats };
 
 struct ObserveOptions {

@@ -28,7 +28,7 @@ struct CommandLine {
   std::string config;
   /// The words of all options that are given or have a default.
   OptionWords configuration;
-  /// Of them, those that were given and that a resumed run inherits.
+  /// The given options that a resumed run inherits.
   OptionWords shaping;
 
   bool isGiven(const std::string &option) const {

@@ -19,7 +19,7 @@ namespace ingot::runtime {
 
 /// The forms in which a plan is printed.
 enum class InspectForm { Text, Json };
-/// What becomes of a diagnosis: it is printed, or its advice is tried, too.
+/// The use of a diagnosis: it is printed, or its advice is tried, too.
 enum class DiagnosisForm { Report, Apply, Json };
 
 struct ReportOptions {

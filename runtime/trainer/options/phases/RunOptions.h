@@ -24,7 +24,7 @@ namespace ingot::runtime {
 
 struct CommandLine;
 
-/// What a step whose loss or gradients are not finite does to the run.
+/// The effect on the run of a step whose loss or gradients are not finite.
 enum class NanPolicy { Stop, Skip, Rollback };
 
 struct RunOptions {

@@ -22,7 +22,7 @@ namespace ingot::runtime {
 enum class ExportWeights { Best, Last };
 
 struct SaveOptions {
-  /// What the run starts from.
+  /// The file or checkpoint that the run starts from.
   std::optional<std::string> init, resume;
   /// The files of its results.
   std::optional<std::string> exportPath, predict;

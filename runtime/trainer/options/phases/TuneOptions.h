@@ -38,8 +38,8 @@ struct TuneOptions {
   /// Adds the options to the table.
   void bind(CLI::App &app);
   /// A device that measures algorithms of libraries does so in the first step
-  /// unless the user says otherwise. `observes` is whether the run is profiled or
-  /// diagnosed.
+  /// unless the user says otherwise. `observes` is whether the run is profiled
+  /// or diagnosed.
   void setDefaults(const CommandLine &line, const Manifest &manifest,
                    bool observes);
 };

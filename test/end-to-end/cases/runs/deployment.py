@@ -106,7 +106,7 @@ def runs_with_older_glibc(ingot):
 
 @case("runs-on-an-old-glibc")
 def runs_on_older_glibc(ingot):
-    """INGOT_OLD_GLIBC names a folder with the C library of an older system, such as Debian 11: the bits are the same."""
+    """INGOT_OLD_GLIBC names a folder with an older C library, such as Debian 11's: the bits are the same."""
     folder = os.environ.get("INGOT_OLD_GLIBC")
     if not folder:
         raise Skip("INGOT_OLD_GLIBC names no folder with an older C library")
