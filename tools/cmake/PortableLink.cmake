@@ -39,6 +39,8 @@ function(ingot_link_portably target)
   set(stubs ${INGOT_C_LIBRARY})
   list(TRANSFORM stubs PREPEND "${dir}/")
   add_dependencies(${target} ingot_c_library)
+  # The stubs' folder is none to load libraries from.
+  set_target_properties(${target} PROPERTIES SKIP_BUILD_RPATH ON)
   foreach(name libgcc_eh.a libc_nonshared.a)
     execute_process(COMMAND "${CMAKE_CXX_COMPILER}" "-print-file-name=${name}"
                     OUTPUT_VARIABLE found OUTPUT_STRIP_TRAILING_WHITESPACE)

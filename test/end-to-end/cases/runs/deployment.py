@@ -100,6 +100,8 @@ def runs_with_older_glibc(ingot):
     for library in libraries:
         if library.name != marker:
             check_old_glibc(ingot, library, {"libmpi.so.40"})
+            dynamic = ingot.succeed(["readelf", "--dynamic", "--wide", library]).out
+            check("(RUNPATH)" not in dynamic and "(RPATH)" not in dynamic, f"{library.name} names folders: {dynamic}")
     if (ingot.bin.parent / "lib/ingot/aarch64").exists():
         check_old_glibc(ingot, ingot.compile(g.model, *g.compile_flags("adamw"), "--arch", "aarch64"))
 
