@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -70,6 +71,18 @@ int lstat64(const char *path, struct stat *result)
 int fstat64(int file, struct stat *result) __attribute__((alias("fstat")));
 int fstatat64(int folder, const char *path, struct stat *result, int flags)
     __attribute__((alias("fstatat")));
+
+//===----------------------------------------------------------------------===//
+// Random numbers
+//===----------------------------------------------------------------------===//
+
+/// A random number (2.36), of which std::random_device makes use.
+uint32_t arc4random(void) {
+  uint32_t number = 0;
+  while (getentropy(&number, sizeof(number)) != 0 && errno == EINTR)
+    ;
+  return number;
+}
 
 //===----------------------------------------------------------------------===//
 // Threads

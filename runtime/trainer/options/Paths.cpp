@@ -63,6 +63,8 @@ OutputPaths ingot::runtime::collectPaths(const Options &options,
   if (tune.isAsked && tune.isOn && !tune.file.empty())
     paths.addKept("--tune", tune.file, isTunedFile);
   for (int64_t rank = 0; options.ranks.record && rank < ranks; ++rank)
-    paths.addOutput("--comm-record", options.ranks.getRecordPath(rank));
+    paths.addOutput("--comm-record", options.ranks.record->empty()
+                                         ? ""
+                                         : options.ranks.getRecordPath(rank));
   return paths;
 }

@@ -12,6 +12,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <limits>
@@ -91,19 +92,29 @@ TEST(ControlGroups, NothingToReadIsNoLimit) {
 }
 
 TEST(ControlGroups, ProcessorsAreThoseOfTheAffinityMask) {
-  cpu_set_t before, one;
-  ASSERT_EQ(sched_getaffinity(0, sizeof(before), &before), 0);
-  int64_t all = countProcessors();
-  EXPECT_GE(all, 1);
-  EXPECT_LE(all, CPU_COUNT(&before));
-  int first = 0;
-  while (!CPU_ISSET(first, &before))
-    ++first;
-  CPU_ZERO(&one);
-  CPU_SET(first, &one);
-  ASSERT_EQ(sched_setaffinity(0, sizeof(one), &one), 0);
-  EXPECT_EQ(countProcessors(), 1);
-  ASSERT_EQ(sched_setaffinity(0, sizeof(before), &before), 0);
+  cpu_set_t mask;
+  ASSERT_EQ(sched_getaffinity(0, sizeof(mask), &mask), 0);
+  EXPECT_GE(countProcessors(), 1);
+  EXPECT_LE(countProcessors(), CPU_COUNT(&mask));
+}
+
+TEST(ControlGroupsDeathTest, TheMaskOfTheStartCounts) {
+  // The mask is read once, in another process here: threads bind themselves.
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  auto bindAndCount = [] {
+    cpu_set_t before, one;
+    sched_getaffinity(0, sizeof(before), &before);
+    int first = 0;
+    while (!CPU_ISSET(first, &before))
+      ++first;
+    CPU_ZERO(&one);
+    CPU_SET(first, &one);
+    sched_setaffinity(0, sizeof(one), &one);
+    int64_t bound = countProcessors();
+    sched_setaffinity(0, sizeof(before), &before);
+    std::exit(bound == 1 && countProcessors() == 1 ? 0 : 1);
+  };
+  EXPECT_EXIT(bindAndCount(), testing::ExitedWithCode(0), "");
 }
 
 TEST(ControlGroups, MoreMemoryThanGrantedIsAnError) {
