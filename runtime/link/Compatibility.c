@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the archives that trainers are linked from expect of a C library newer
-// than 2.28, the oldest that trainers run with. The headers of the C library
-// are not included: they declare these functions in their own ways.
+// Functions that the archives of trainers expect of a C library newer than
+// 2.28, the oldest that trainers run with. <sys/stat.h> is not included: it
+// declares them in the way of the library at hand.
 
 #define _GNU_SOURCE
-#include <dlfcn.h>
-#include <errno.h>
-#include <pthread.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <sys/syscall.h>
-#include <time.h>
+#include <sys/types.h>
 #include <unistd.h>
 
 //===----------------------------------------------------------------------===//
@@ -73,18 +69,6 @@ int fstatat64(int folder, const char *path, struct stat *result, int flags)
     __attribute__((alias("fstatat")));
 
 //===----------------------------------------------------------------------===//
-// Random numbers
-//===----------------------------------------------------------------------===//
-
-/// A random number (2.36), of which std::random_device makes use.
-uint32_t arc4random(void) {
-  uint32_t number = 0;
-  while (getentropy(&number, sizeof(number)) != 0 && errno == EINTR)
-    ;
-  return number;
-}
-
-//===----------------------------------------------------------------------===//
 // Threads
 //===----------------------------------------------------------------------===//
 
@@ -94,38 +78,3 @@ char __libc_single_threaded = 0;
 
 /// The number of the thread in the system (2.30).
 pid_t gettid(void) { return (pid_t)syscall(SYS_gettid); }
-
-typedef int ClockWait(pthread_cond_t *, pthread_mutex_t *, clockid_t,
-                      const struct timespec *);
-
-static ClockWait *clockWait;
-static void findClockWait(void) {
-  clockWait =
-      (ClockWait *)dlvsym(RTLD_DEFAULT, "pthread_cond_clockwait", "GLIBC_2.30");
-}
-
-/// Waits until a time by a clock (2.30), by the C library's function where
-/// there is one. Otherwise by the time of day: who changes that meanwhile
-/// changes the wait.
-int pthread_cond_clockwait(pthread_cond_t *condition, pthread_mutex_t *mutex,
-                           clockid_t clock, const struct timespec *until) {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, findClockWait);
-  if (clockWait)
-    return clockWait(condition, mutex, clock, until);
-  enum { Second = 1000000000 };
-  struct timespec now, day;
-  if (clock_gettime(clock, &now) != 0 ||
-      clock_gettime(CLOCK_REALTIME, &day) != 0)
-    return errno;
-  day.tv_sec += until->tv_sec - now.tv_sec;
-  day.tv_nsec += until->tv_nsec - now.tv_nsec;
-  if (day.tv_nsec < 0) {
-    day.tv_nsec += Second;
-    --day.tv_sec;
-  } else if (day.tv_nsec >= Second) {
-    day.tv_nsec -= Second;
-    ++day.tv_sec;
-  }
-  return pthread_cond_timedwait(condition, mutex, &day);
-}

@@ -48,7 +48,9 @@ template <typename Kernels> struct VectorBuilds {
 
 /// Chooses the widest of the builds genericKernels, avx2Kernels and
 /// avx512Kernels in scope that this CPU runs. CPUs other than x86-64 have
-/// genericKernels only.
+/// genericKernels only. In a trainer for a higher level, tables of these names
+/// have no address and are only chosen from: one that a higher level reads,
+/// too, has another name (tools/ingotc/compile/Link.cpp, findUnusedKernels).
 #ifdef __x86_64__
 #define INGOT_CHOOSE_KERNELS()                                                 \
   ::ingot::runtime::VectorBuilds{genericKernels, avx2Kernels, avx512Kernels}   \

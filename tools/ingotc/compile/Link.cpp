@@ -234,7 +234,9 @@ findUnusedKernels(const std::vector<LinkLine> &lines, abi::CpuLevel level) {
   if (level < abi::CpuLevel::V3)
     return names;
   for (const LinkLine &line : lines) {
-    if (line.kind != "archive")
+    // Libraries of others have none.
+    if (line.kind != "archive" ||
+        !llvm::sys::path::filename(line.path).starts_with("libingot_"))
       continue;
     auto buffer = llvm::MemoryBuffer::getFile(line.path);
     if (!buffer)
@@ -295,9 +297,9 @@ void ingot::linkTrainer(const LinkInput &input, const std::string &output) {
   std::vector<std::string> args = {
       // Writing to a mapped file on a full disk ends in a signal.
       "--no-mmap-output-file", "-pie", "--eh-frame-hdr", "--as-needed",
-      "--gc-sections", "--icf=safe", "--strip-all", "--allow-shlib-undefined",
-      "-z", "relro", "-z", "now", "-z", "noexecstack", "-m", emulation,
-      "-dynamic-linker", findLine(lines, "loader"),
+      "--gc-sections", "--icf=safe", "--strip-all", "-z", "relro", "-z", "now",
+      "-z", "noexecstack", "-m", emulation, "-dynamic-linker",
+      findLine(lines, "loader"),
       // Libraries of the bundle find each other in their own directory.
       "--disable-new-dtags", "-o", executable};
   std::string marker = makeMarker(linker, emulation, name, scratch);

@@ -7,7 +7,7 @@ import pathlib
 import re
 import shutil
 
-from harness import DIGITS, Skip, case, check, check_close, golden, initializers
+from harness import DIGITS, Skip, case, check, check_close, golden, initializers, read_log
 
 FORBIDDEN = ("python", "llvm", "mlir", "cuda", "cudnn", "cublas", "nccl", "torch", "not found")
 SYSTEM = ("/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/")
@@ -104,6 +104,25 @@ def runs_with_older_glibc(ingot):
             check("(RUNPATH)" not in dynamic and "(RPATH)" not in dynamic, f"{library.name} names folders: {dynamic}")
     if (ingot.bin.parent / "lib/ingot/aarch64").exists():
         check_old_glibc(ingot, ingot.compile(g.model, *g.compile_flags("adamw"), "--arch", "aarch64"))
+
+
+@case("leaves-lower-levels-out")
+def leaves_lower_levels_out(ingot):
+    """Kernels for processors that a trainer refuses are not in it, and what is left computes the same."""
+    g = golden("cnn")
+    trainers, losses = [], []
+    for level in ("x86-64-v2", "x86-64-v3", "x86-64-v4"):
+        trainers.append(ingot.compile(g.model, *g.compile_flags("adamw"), "--arch", level))
+        log = ingot.path("log.jsonl")
+        result = ingot.run([trainers[-1], "--data", g.data, "--steps", "3", "--no-shuffle", "--log", log])
+        if "this CPU" in result.err and result.status != 0:
+            continue
+        check(result.status == 0, f"{level}: {result.err}")
+        losses.append(read_log(log)[0][-1]["loss"])
+    sizes = [trainer.stat().st_size for trainer in trainers]
+    check(sizes[0] - sizes[1] > 100000 and sizes[1] - sizes[2] > 50000, f"sizes by level: {sizes}")
+    for loss in losses:
+        check_close("the loss at another level", [loss], [losses[0]], 1e-4)
 
 
 @case("runs-on-an-old-glibc")

@@ -59,9 +59,11 @@ Result runProgram(const std::vector<std::string> &command, During during) {
 /// Links `object` as ingotc does, by link-cpu.txt.
 Result linkTrainer(const std::string &object, const std::string &trainer) {
   std::vector<std::string> command = {
-      INGOT_TEST_LLD,        "-pie",   "--eh-frame-hdr",
-      "--as-needed",         "-o",     trainer,
-      "--disable-new-dtags", "-rpath", std::string(INGOT_TEST_LINK) + "/libs"};
+      INGOT_TEST_LLD,   "-pie",
+      "--eh-frame-hdr", "--as-needed",
+      "--gc-sections",  "-o",
+      trainer,          "--disable-new-dtags",
+      "-rpath",         std::string(INGOT_TEST_LINK) + "/libs"};
   std::string folder = std::string(INGOT_TEST_LINK) + "/";
   std::istringstream lines(readFile(folder + "link-cpu.txt"));
   bool hasObject = false;
@@ -84,7 +86,7 @@ Result linkTrainer(const std::string &object, const std::string &trainer) {
     else if (kind == "whole")
       command.insert(command.end(),
                      {"--whole-archive", folder + what, "--no-whole-archive"});
-    else if (kind != "transport" && kind != "part")
+    else if (kind != "transport")
       command.push_back(folder + what);
   }
   return runProgram(command, [](pid_t) {});
