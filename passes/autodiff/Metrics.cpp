@@ -149,8 +149,8 @@ Table::Table(OpBuilder &builder, Location loc, const MetricOperands &operands,
 /// Counts labels by class and predicted class.
 static void countConfusions(Table &table, StringRef) {
   if (llvm::any_of(table.results.entries, [](const ResultList::Entry &entry) {
-        auto name = entry.attributes.getAs<StringAttr>("ingot.name");
-        return name && name.getValue() == "metric.confusion";
+        auto name = entry.attributes.getAs<StringAttr>(kNameAttr);
+        return name && name.getValue() == (kMetricPrefix + "confusion").str();
       }))
     return;
   Value predicted = ArgMaxOp::create(table.builder, table.loc,
