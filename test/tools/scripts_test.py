@@ -62,8 +62,16 @@ class Check(unittest.TestCase):
 
     def test_refuses_unknown_parts(self):
         done = self.run_check(INGOT_CHECK_PART="some")
-        self.assertEqual(done.returncode, 1)
+        self.assertEqual(done.returncode, 2)
         self.assertIn("some is not a part", done.stderr)
+
+
+class Setup(unittest.TestCase):
+    def test_refuses_unknown_options(self):
+        command = ["bash", str(ROOT / "tools/setup"), "--everything"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=30)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("--everything: not an option", done.stderr)
 
 
 class Mutations(unittest.TestCase):
