@@ -31,7 +31,7 @@ ingot_run_constructors(int count, char **arguments, char **environment) {
 }
 
 //===----------------------------------------------------------------------===//
-// Files: macros before 2.33
+// Files: linked into each program before 2.33
 //===----------------------------------------------------------------------===//
 
 struct stat;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// Which loaded file holds an address, as the static unwinder of GCC 12 asks
-// glibc 2.35 for it. With an answer of our own, trainers run with glibc 2.34:
-// of what an exception costs, the search over a few files is little.
+// Finds the loaded file that holds an address, as the static unwinder of GCC 12
+// asks glibc 2.35 for it. Older ones have no answer. The search over a few
+// files is a small part of what an exception costs.
 //
 //===----------------------------------------------------------------------===//
 
