@@ -47,5 +47,9 @@ function(ingot_link_portably target)
     list(APPEND archives "${found}")
   endforeach()
   target_link_options(${target} PRIVATE -nodefaultlibs -Wl,--exclude-libs,ALL -Wl,--as-needed)
+  set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS ${stubs})
+  # As options: CMake would name a library that is not built yet by -l, and the
+  # linker would find the machine's.
+  list(TRANSFORM stubs PREPEND "-Wl,")
   target_link_libraries(${target} PRIVATE ingot_compatibility ${archives} ${stubs})
 endfunction()
