@@ -7,7 +7,11 @@ set(INGOT_C_LIBRARY libc.so.6 libm.so.6 libpthread.so.0 libdl.so.2 librt.so.1)
 
 # ingot_add_c_library(PROCESSOR EMULATION LOADER): the target ingot_c_library, or
 # ingot_c_library-aarch64, makes the stubs and the start file in lib/ingot.
+# A sanitized build links trainers against this machine's, which its runtime asks for.
 function(ingot_add_c_library processor emulation loader)
+  if(INGOT_SANITIZE)
+    return()
+  endif()
   set(dir "${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/ingot")
   set(suffix "")
   if("${processor}" STREQUAL "aarch64")
