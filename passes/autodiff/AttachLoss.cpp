@@ -39,9 +39,6 @@ static std::string getLossHint() {
          "output:NAME names";
 }
 
-static constexpr StringLiteral kMetricsAttr = "ingot.metrics";
-static constexpr StringLiteral kTrainMetricsAttr = "ingot.train_metrics";
-
 namespace {
 /// The loss, and the result of @forward that it is computed from.
 struct LossOfResult {
@@ -265,11 +262,26 @@ LogicalResult AttachLoss::checkLabels(Signature forward, const Terms &terms) {
   return success();
 }
 
-static std::string describe(const Terms &terms) {
+static std::string describe(ArrayRef<LossOfResult> terms) {
   return llvm::join(
       llvm::map_range(terms,
                       [](const LossOfResult &term) { return term.loss.str(); }),
       "+");
+}
+
+/// States the loss on the module, for people and for the trainer. `labels` is
+/// the name of the labels, if that is not what the loss calls them.
+static void stateLoss(ModuleOp module, ArrayRef<LossOfResult> terms,
+                      StringRef labels = "") {
+  Builder builder(module.getContext());
+  module->setAttr(kLossAttr, builder.getStringAttr(describe(terms)));
+  auto described =
+      llvm::map_to_vector(terms, [&](const LossOfResult &term) -> Attribute {
+        return term.loss.describe(module.getContext(),
+                                  labels.empty() ? term.loss.labelsName()
+                                                 : labels.str());
+      });
+  module->setAttr(kLossTermsAttr, builder.getArrayAttr(described));
 }
 
 //===----------------------------------------------------------------------===//
@@ -552,7 +564,7 @@ LogicalResult AttachLoss::completeImported(func::FuncOp train,
   }
   buildPredict(predict);
   eraseUnusedData(predict);
-  module->setAttr(kLossAttr, StringAttr::get(&getContext(), chosen.loss.str()));
+  stateLoss(module, chosen, labels);
   remark::passed(forward.getLoc(), remarkOptions(getArgument(), "Loss"))
       << remark::metric("loss", chosen.loss.str())
       << remark::metric("output", signature.resultName(chosen.result));
@@ -585,7 +597,7 @@ void AttachLoss::runOnOperation() {
   buildTrainStep(cloneForward(forward, kTrainStepName), *terms);
   buildEvalStep(cloneForward(forward, kEvalStepName), *terms);
   buildPredict(cloneForward(forward, kPredictName));
-  module->setAttr(kLossAttr, StringAttr::get(&getContext(), describe(*terms)));
+  stateLoss(module, *terms);
   remark::passed(forward.getLoc(), remarkOptions(getArgument(), "Loss"))
       << remark::metric("loss", describe(*terms))
       << remark::metric("output",

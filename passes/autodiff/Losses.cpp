@@ -257,6 +257,18 @@ std::string Loss::str() const {
   return output.empty() ? text : text + "@" + output;
 }
 
+LossTermAttr Loss::describe(MLIRContext *context, StringRef labels) const {
+  bool isOfGraph = kind == Output;
+  auto weight = factor == 1 ? FloatAttr()
+                            : FloatAttr::get(Float64Type::get(context), factor);
+  bool areProbabilities = getLabels() == Labels::Probabilities ||
+                          getLabels() == Labels::Distributions;
+  return LossTermAttr::get(context, getName(), weight, output,
+                           isOfGraph ? StringRef() : labels,
+                           hasClasses() ? std::optional(axis) : std::nullopt,
+                           areProbabilities, isOfGraph);
+}
+
 /// The axes in words, as in "1 and 2".
 static std::string listAxes(ArrayRef<int64_t> axes) {
   std::string text;

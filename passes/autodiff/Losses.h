@@ -78,6 +78,10 @@ struct Loss {
   /// Returns the name without factor, settings and output.
   llvm::StringRef getName() const;
 
+  /// Returns the resolved loss, of labels of the name, as the module has it.
+  LossTermAttr describe(mlir::MLIRContext *context,
+                        llvm::StringRef labels) const;
+
   /// Returns what the output is compared with.
   Labels getLabels() const;
   bool hasClasses() const { return getLabels() == Labels::Classes; }

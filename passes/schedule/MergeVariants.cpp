@@ -104,7 +104,7 @@ struct MergeVariants : ingot::impl::MergeVariantsBase<MergeVariants> {
     if (!names.empty())
       module->setAttr(kVariantsAttr, builder.getArrayAttr(names));
     if (!batches.empty() && !llvm::all_equal(batches))
-      module->setAttr("ingot.batches", builder.getDenseI64ArrayAttr(batches));
+      module->setAttr(kBatchesAttr, builder.getDenseI64ArrayAttr(batches));
   }
 
   /// The first variant has the states and attributes of all.

@@ -18,10 +18,6 @@ namespace ingot {
 using namespace mlir;
 using namespace ingot;
 
-/// The names of inputs whose labels the model shifts itself, which the manifest
-/// takes over.
-static constexpr StringLiteral kShiftedAttr = "ingot.shifted_labels";
-
 /// Whether the input holds sequences of more than one token each.
 static bool holdsTokens(Signature forward, unsigned input) {
   auto type = tensorType(forward.getFunction().getArgument(input));
@@ -81,7 +77,7 @@ struct CheckTokens : ingot::impl::CheckTokensBase<CheckTokens> {
 private:
   void noteShifted(ArrayRef<StringRef> names) {
     Builder builder(&getContext());
-    getOperation()->setAttr(kShiftedAttr, builder.getStrArrayAttr(names));
+    getOperation()->setAttr(kShiftedLabelsAttr, builder.getStrArrayAttr(names));
     getContext().getDiagEngine().emit(getOperation().getLoc(),
                                       DiagnosticSeverity::Note)
         << "the model shifts '" << names.front()

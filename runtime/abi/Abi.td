@@ -60,7 +60,11 @@ def Math : Enum<"ingot_math", [
          "f32 on the CPU's tile units, as sums of three bf16 each (runtime/cpu/gemm).">,
     Case<"INGOT_MATH_TF32", "tf32", 3, "f32 rounded to TF32 on the GPU's tensor cores.">,
     Case<"INGOT_MATH_STRASSEN", "strassen", 4,
-         "f32 on the CPU's vector units, seven products of halves for eight (runtime/cpu/gemm).">]> {
+         "f32 on the CPU's vector units, seven products of halves for eight (runtime/cpu/gemm).">,
+    Case<"INGOT_MATH_WINOGRAD", "winograd", 5, [{
+      A 3 x 3 convolution on the CPU's vector units by Winograd's algorithm: 36 products for 144, of sums of inputs and
+      sums of filters (runtime/cpu/winograd).
+    }]>]> {
   let description = [{
     How a library multiplies. An entry falls back to INGOT_MATH_EXACT on a machine without the unit.
   }];

@@ -42,7 +42,7 @@ static std::string formatLatest(const std::string &name) {
 }
 
 /// The step in a checkpoint's name, or -1.
-static int64_t parseName(const std::string &name) {
+static int64_t parseStep(const std::string &name) {
   constexpr size_t maxDigits = 18;
   bool isName = name.starts_with(prefix) && name.size() > prefix.size() &&
                 name.size() <= prefix.size() + maxDigits &&
@@ -68,7 +68,7 @@ static bool isLeftover(const std::string &name) {
   if (number.ends_with(kOldMark))
     number.remove_suffix(kOldMark.size());
   std::string meant = name.substr(0, mark);
-  return areDigits(number) && (parseName(meant) >= 0 || meant == latestName ||
+  return areDigits(number) && (parseStep(meant) >= 0 || meant == latestName ||
                                meant == kBestName || meant == ".probe");
 }
 
@@ -92,7 +92,7 @@ void ingot::runtime::removeLeftovers(const std::string &directory) {
 static std::vector<int64_t> findSteps(const std::string &directory) {
   std::vector<int64_t> steps;
   for (const std::string &name : listNames(directory))
-    if (int64_t step = parseName(name); step >= 0)
+    if (int64_t step = parseStep(name); step >= 0)
       steps.push_back(step);
   std::sort(steps.rbegin(), steps.rend());
   return steps;
@@ -110,7 +110,7 @@ static int64_t readName(const std::string &path) {
     return -1;
   std::string content(MappedFile(path).getBytes());
   std::string name = content.substr(0, content.find('\n'));
-  return content == formatLatest(name) ? parseName(name) : -1;
+  return content == formatLatest(name) ? parseStep(name) : -1;
 }
 
 /// Removes a checkpoint. Renaming first means that a folder with a checkpoint's
@@ -143,7 +143,7 @@ bool ingot::runtime::isInFolder(const std::string &path,
   if (!named.has_filename())
     named = named.parent_path();
   std::string name = named.filename();
-  bool isOne = parseName(name) >= 0 || name == latestName || name == kBestName;
+  bool isOne = parseStep(name) >= 0 || name == latestName || name == kBestName;
   return isOne && fs::equivalent(getDirectory(named), directory, ignored);
 }
 
@@ -351,7 +351,7 @@ static std::string findCheckpoint(const std::string &path) {
   }
   std::string content(MappedFile(latest).getBytes());
   std::string name = content.substr(0, content.find('\n'));
-  if (parseName(name) < 0 || content != formatLatest(name))
+  if (parseStep(name) < 0 || content != formatLatest(name))
     throw nameless(latest);
   return path + "/" + name;
 }

@@ -29,24 +29,24 @@ constexpr int32_t kNotInAbi = -1;
 struct TypeInfo {
   DType type;
   int64_t size;
-  std::string_view name, safeTensorsName;
+  std::string_view safeTensorsName;
   int32_t abiType = kNotInAbi;
 };
 
-constexpr std::array<TypeInfo, 13> kTypeInfos = {{
-    {DType::F64, 8, "f64", "F64", INGOT_F64},
-    {DType::F32, 4, "f32", "F32", INGOT_F32},
-    {DType::F16, 2, "f16", "F16", INGOT_F16},
-    {DType::BF16, 2, "bf16", "BF16", INGOT_BF16},
-    {DType::I64, 8, "i64", "I64"},
-    {DType::I32, 4, "i32", "I32"},
-    {DType::I8, 1, "i8", "I8"},
-    {DType::U8, 1, "u8", "U8"},
-    {DType::Bool, 1, "bool", "BOOL"},
-    {DType::I16, 2, "i16", "I16"},
-    {DType::U16, 2, "u16", "U16"},
-    {DType::U32, 4, "u32", "U32"},
-    {DType::U64, 8, "u64", "U64"},
+constexpr std::array<TypeInfo, kNames<DType>.size()> kTypeInfos = {{
+    {DType::F64, 8, "F64", INGOT_F64},
+    {DType::F32, 4, "F32", INGOT_F32},
+    {DType::F16, 2, "F16", INGOT_F16},
+    {DType::BF16, 2, "BF16", INGOT_BF16},
+    {DType::I64, 8, "I64"},
+    {DType::I32, 4, "I32"},
+    {DType::I8, 1, "I8"},
+    {DType::U8, 1, "U8"},
+    {DType::Bool, 1, "BOOL"},
+    {DType::I16, 2, "I16"},
+    {DType::U16, 2, "U16"},
+    {DType::U32, 4, "U32"},
+    {DType::U64, 8, "U64"},
 }};
 
 const TypeInfo &getInfo(DType type) {
@@ -189,17 +189,6 @@ int32_t ingot::runtime::getAbiType(DType type) {
     throw std::invalid_argument("entry points do not take elements of type " +
                                 std::string(getName(type)));
   return getInfo(type).abiType;
-}
-
-std::string_view ingot::runtime::getName(DType type) {
-  return getInfo(type).name;
-}
-
-std::optional<DType> ingot::runtime::parseDType(std::string_view name) {
-  for (const TypeInfo &info : kTypeInfos)
-    if (info.name == name)
-      return info.type;
-  return std::nullopt;
 }
 
 std::string_view ingot::runtime::getSafeTensorsName(DType type) {

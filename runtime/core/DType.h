@@ -1,36 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// Element types of tensors in files and in the trainer's memory, and the
-// conversions between them.
+// Sizes of the element types of tensors in files and in the trainer's memory
+// (runtime/abi/Manifest.td lists them), and conversions between them.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef INGOT_RUNTIME_CORE_DTYPE_H
 #define INGOT_RUNTIME_CORE_DTYPE_H
 
+#include "runtime/abi/ManifestTypes.h"
+
 #include <cstdint>
 #include <optional>
 #include <string_view>
 
 namespace ingot::runtime {
-
-/// The element types of a compiled step are the first nine; files may hold any.
-enum class DType {
-  F64,
-  F32,
-  F16,
-  BF16,
-  I64,
-  I32,
-  I8,
-  U8,
-  Bool,
-  I16,
-  U16,
-  U32,
-  U64
-};
 
 /// Returns the bytes of one element.
 int64_t getSize(DType type);
@@ -41,10 +26,6 @@ DType getDType(int32_t abiType);
 /// The inverse. Throws std::invalid_argument for types that no entry point
 /// takes.
 int32_t getAbiType(DType type);
-
-/// The name the manifest uses: f32, i64, bool, ...
-std::string_view getName(DType type);
-std::optional<DType> parseDType(std::string_view name);
 
 /// The name a safetensors file uses: F32, I64, BOOL, ...
 std::string_view getSafeTensorsName(DType type);

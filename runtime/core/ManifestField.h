@@ -8,11 +8,11 @@
 #ifndef INGOT_RUNTIME_CORE_MANIFESTFIELD_H
 #define INGOT_RUNTIME_CORE_MANIFESTFIELD_H
 
-#include "runtime/core/DType.h"
+#include "runtime/abi/ManifestSupport.h"
 #include "runtime/core/Error.h"
 
 #include <cstdint>
-#include <initializer_list>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -46,13 +46,27 @@ public:
     return {value[key], inner};
   }
 
+  /// An item of a list that is known to have it.
+  Field operator[](size_t index) const {
+    return {value[index], path + "[" + std::to_string(index) + "]"};
+  }
+
   std::vector<Field> getItems() const {
     if (!value.is_array())
       throw malformed(path, "not an array");
     std::vector<Field> items;
     for (size_t i = 0; i < value.size(); ++i)
-      items.emplace_back(value[i], path + "[" + std::to_string(i) + "]");
+      items.push_back((*this)[i]);
     return items;
+  }
+
+  std::vector<std::pair<std::string, Field>> getMembers() const {
+    if (!value.is_object())
+      throw malformed(path, "not an object");
+    std::vector<std::pair<std::string, Field>> members;
+    for (const auto &[name, member] : value.items())
+      members.emplace_back(name, Field(member, path + "." + name));
+    return members;
   }
 
   std::string getString() const {
@@ -90,32 +104,98 @@ public:
     return value.get<int64_t>();
   }
 
-  DType getDType() const {
-    std::string name = getString();
-    std::optional<DType> type = parseDType(name);
-    if (!type)
-      throw malformed(path, "unknown element type '" + name + "'");
-    return *type;
-  }
-
-  /// The position of the string in `names`.
-  int getChoice(std::initializer_list<const char *> names) const {
-    std::string text = getString();
-    int index = 0;
-    for (const char *name : names) {
-      if (text == name)
-        return index;
-      ++index;
-    }
-    throw malformed(path, "unknown value '" + text + "'");
-  }
-
   Error makeError(const std::string &what) const {
     return malformed(path, what);
   }
 
   const nlohmann::json &value;
   std::string path;
+};
+
+/// Reads what ManifestTypes.h describes; messages name the field.
+class ManifestReader {
+public:
+  explicit ManifestReader(const Field &field) : field(field) {}
+
+  template <typename T>
+  void visitRequired(const char *key, T &value, Sign sign = Sign::NotNegative) {
+    read(field[key], value, sign);
+  }
+  template <typename T>
+  void visitOptional(const char *key, std::optional<T> &value,
+                     Sign sign = Sign::NotNegative) {
+    if (field.has(key))
+      read(field[key], value.emplace(), sign);
+  }
+  /// An absent member keeps its default.
+  template <typename T>
+  void visitDefault(const char *key, T &value, const T &,
+                    Sign sign = Sign::NotNegative) {
+    if (field.has(key))
+      read(field[key], value, sign);
+  }
+
+private:
+  /// Reads the values of a row, in order.
+  struct RowReader {
+    const std::vector<Field> &items;
+    size_t next = 0;
+
+    void visitRequired(const char *, int64_t &value) {
+      if (next < items.size())
+        value = items[next].getCount();
+      ++next;
+    }
+  };
+
+  static void read(const Field &from, std::string &value, Sign) {
+    value = from.getString();
+  }
+  static void read(const Field &from, double &value, Sign) {
+    value = from.getNumber();
+  }
+  static void read(const Field &from, bool &value, Sign) {
+    value = from.getBool();
+  }
+  static void read(const Field &from, int64_t &value, Sign sign) {
+    value = sign == Sign::Any ? from.getInteger() : from.getCount();
+  }
+  template <HasNames Enum>
+  static void read(const Field &from, Enum &value, Sign) {
+    std::string text = from.getString();
+    std::optional<Enum> known = parseName<Enum>(text);
+    if (!known)
+      throw from.makeError("unknown value '" + text + "'");
+    value = *known;
+  }
+  template <typename T>
+  static void read(const Field &from, std::vector<T> &values, Sign sign) {
+    for (const Field &item : from.getItems())
+      read(item, values.emplace_back(), sign);
+  }
+  template <typename T>
+  static void read(const Field &from, std::map<std::string, T> &values,
+                   Sign sign) {
+    for (const auto &[name, item] : from.getMembers())
+      read(item, values[name], sign);
+  }
+  template <typename Object>
+    requires std::is_class_v<Object>
+  static void read(const Field &from, Object &object, Sign) {
+    if constexpr (kIsRow<Object>) {
+      std::vector<Field> items = from.getItems();
+      RowReader row{items};
+      visit(row, object);
+      if (row.next != items.size())
+        throw from.makeError("not a list of " + std::to_string(row.next) +
+                             " numbers");
+    } else {
+      ManifestReader reader(from);
+      visit(reader, object);
+    }
+  }
+
+  const Field &field;
 };
 
 } // namespace ingot::runtime

@@ -19,7 +19,7 @@ using namespace ingot::runtime;
 
 static void checkCpu(const Manifest &manifest) {
   std::string names;
-  for (const std::string &name : findMissingFeatures(manifest.features))
+  for (const std::string &name : findMissingFeatures(manifest.target.features))
     names += (names.empty() ? "" : ", ") + name;
   if (!names.empty())
     throw failure("this CPU",
@@ -77,7 +77,7 @@ private:
 } // namespace
 
 bool ingot::runtime::canRun(const Manifest &manifest) {
-  return findMissingFeatures(manifest.features).empty();
+  return findMissingFeatures(manifest.target.features).empty();
 }
 
 std::unique_ptr<Device> ingot::runtime::openDevice(const ingot_module_t &,

@@ -148,7 +148,7 @@ void CudaDevice::loadCode(const ingot_module_t &module) {
       result == CUDA_ERROR_UNSUPPORTED_PTX_VERSION)
     throw failure("CUDA",
                   "the GPU is " + getArchName(major, minor) +
-                      ", the trainer was compiled for " + manifest.targetArch +
+                      ", the trainer was compiled for " + manifest.target.arch +
                       ": " + driver.describe(result),
                   "compile with --arch " + getArchName(major, minor) +
                       ", or install a later NVIDIA driver");

@@ -98,7 +98,8 @@ static int run(int argc, char **argv, Console &console) {
       .check();
   // What several ranks tune, they find in the first steps of the run.
   bool isAlone = !manifest.dataParallel || countLaunchedRanks() == 1;
-  if (options.tune.isOn && manifest.tuning == TuningPlace::Host && isAlone)
+  if (options.tune.isOn && manifest.target.tuning == TuningPlace::Host &&
+      isAlone)
     tuneOnHost(options, manifest, {module->manifest, module->manifest_bytes},
                {argv, argv + argc}, console);
   std::chrono::seconds limit(options.ranks.timeout);

@@ -85,8 +85,8 @@ Library::Library(const char *path) : path(path) {
     throw failure(path, "another version", "make the cases again");
   description =
       json::parse(std::string_view(module->manifest, module->manifest_bytes));
-  manifest.targetKind = "cuda";
-  manifest.targetArch = description["arch"];
+  manifest.target.kind = "cuda";
+  manifest.target.arch = description["arch"];
   manifest.stateBytes = description["state_bytes"];
   manifest.arenaBytes = description["arena_bytes"];
   for (const json &message : description["messages"])
@@ -113,7 +113,7 @@ std::vector<Value> Library::readValues(const json &list) const {
     std::memcpy(bounds.data(), bytes.data(), bytes.size());
     values.push_back({block + item["offset"].get<int64_t>(),
                       fromHex(item["data"]),
-                      *parseDType(item["dtype"].get<std::string>()),
+                      *parseName<DType>(item["dtype"].get<std::string>()),
                       item.value("leeway", 0.0), std::move(bounds)});
   }
   return values;
@@ -247,8 +247,8 @@ Copies::Copies(int64_t most) {
   // More than any cache holds.
   constexpr int64_t least = int64_t(1) << 30;
   module.device_ptx = ".version 7.0\n.target sm_80\n.address_size 64\n";
-  manifest.targetKind = "cuda";
-  manifest.targetArch = "sm_80";
+  manifest.target.kind = "cuda";
+  manifest.target.arch = "sm_80";
   manifest.arenaBytes = std::max(2 * most, least);
   manifest.functions.emplace_back();
   // A graph would copy the same bytes each time.

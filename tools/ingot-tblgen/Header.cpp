@@ -12,29 +12,16 @@ using namespace ingot::tblgen;
 
 static constexpr size_t kWidth = 80;
 
-static void emitComment(StringRef text, StringRef start, size_t indent,
-                        raw_ostream &os) {
-  if (text.trim().empty())
-    return;
-  for (const std::string &line :
-       wrap(text, kWidth - indent - start.size() - 1)) {
-    os.indent(indent) << start;
-    if (!line.empty())
-      os << ' ' << line;
-    os << '\n';
-  }
-}
-
 static void emitDescription(const Record *record, raw_ostream &os) {
   os << '\n';
-  emitComment(record->getValueAsString("description"), "///", 0, os);
+  emitComment(record->getValueAsString("description"), "///", 0, kWidth, os);
 }
 
 static void emitEnum(const Record *type, raw_ostream &os) {
   StringRef name = type->getValueAsString("name");
   os << "typedef enum " << name << " {\n";
   for (const Record *each : type->getValueAsListOfDefs("cases")) {
-    emitComment(each->getValueAsString("description"), "///", 2, os);
+    emitComment(each->getValueAsString("description"), "///", 2, kWidth, os);
     os << "  " << each->getValueAsString("symbol") << " = "
        << each->getValueAsInt("value") << ",\n";
   }
@@ -75,7 +62,7 @@ static void emitStruct(const Record *type, raw_ostream &os) {
       continue;
     }
     flush();
-    emitComment(description, "///", 2, os);
+    emitComment(description, "///", 2, kWidth, os);
     line = "  " + cType + (isPointer ? "" : " ") + declared;
   }
   flush();
@@ -100,7 +87,7 @@ static void emitRecord(const Record *record, raw_ostream &os) {
     StringRef text = record->getValueAsString("description");
     if (!text.trim().empty())
       os << "//\n";
-    emitComment(text, "//", 0, os);
+    emitComment(text, "//", 0, kWidth, os);
     os << "//===" << std::string(kWidth - 10, '-') << "===//\n";
     return;
   }
@@ -138,7 +125,7 @@ static void emitHeader(const RecordKeeper &records, raw_ostream &os) {
      << "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n";
   emitComment("A hash of every struct, entry and constant below. A trainer "
               "refuses a module with another version at start.",
-              "///", 0, os);
+              "///", 0, kWidth, os);
   os << "#define INGOT_ABI_VERSION " << getVersion(records) << "\n";
   std::vector<const Record *> all;
   for (StringRef kind : {"Section", "Constant", "Opaque", "Enum", "Callback",

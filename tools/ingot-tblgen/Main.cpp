@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 // ingot-tblgen: generates sources and documentation from the records of the
-// ABI.
+// ABI and of the manifest.
 //===----------------------------------------------------------------------===//
 
 #include "llvm/TableGen/Main.h"

@@ -178,6 +178,19 @@ std::vector<std::string> tblgen::wrap(StringRef text, size_t width) {
   return lines;
 }
 
+void tblgen::emitComment(StringRef text, StringRef start, size_t indent,
+                         size_t width, raw_ostream &os) {
+  if (text.trim().empty())
+    return;
+  for (const std::string &line :
+       wrap(text, width - indent - start.size() - 1)) {
+    os.indent(indent) << start;
+    if (!line.empty())
+      os << ' ' << line;
+    os << '\n';
+  }
+}
+
 /// Adds everything of a struct except its descriptions.
 static void addStruct(const Record *type, raw_ostream &os) {
   for (const Field &field : getFields(type))

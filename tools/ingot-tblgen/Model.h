@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// The records of runtime/abi/Abi.td in the form that the generators use: in the
-// order of the file, with the layout that C gives the structs.
+// The records of runtime/abi in the form that the generators use: in the order
+// of the file, with the layout that C gives the structs of Abi.td.
 //
 //===----------------------------------------------------------------------===//
 
@@ -70,6 +70,11 @@ std::string getPrototype(const llvm::Record *function);
 
 /// Returns the description of a record in lines of at most `width` characters.
 std::vector<std::string> wrap(llvm::StringRef text, size_t width);
+
+/// Prints a comment in lines of at most `width` characters, each of which
+/// begins with `start`.
+void emitComment(llvm::StringRef text, llvm::StringRef start, size_t indent,
+                 size_t width, llvm::raw_ostream &os);
 
 /// Returns a hash of everything except descriptions, in 31 bits.
 uint32_t getVersion(const llvm::RecordKeeper &records);

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Writes docs/reference from the TableGen definitions of ops, interfaces and
 # passes (a page per family, interface file and pass file), a table of what exists
-# for each op, and docs/abi.md from the ABI's. With --check it writes nothing, and
+# for each op, and docs/abi.md and docs/manifest.md from runtime/abi. With --check it writes nothing, and
 # fails when a page that is checked in is not what it would write.
 #
 #   reference.sh [--check]       INGOT_TBLGEN: build/release/bin/ingot-tblgen
@@ -14,8 +14,9 @@ export LC_ALL=C
 kept=docs/reference
 out=$(mktemp -d)
 abi=$(mktemp)
+manifest=$(mktemp)
 ops=$(mktemp)
-trap 'rm -rf "$out" "$abi" "$ops"' EXIT
+trap 'rm -rf "$out" "$abi" "$manifest" "$ops"' EXIT
 
 # page NAME TITLE FILE GENERATOR...
 page() {
@@ -60,15 +61,18 @@ python3 tools/scripts/status_table.py "$ops" >"$out/status.md"
 mv "$out/index" "$out/README.md"
 
 "${INGOT_TBLGEN:-build/release/bin/ingot-tblgen}" -gen-abi-docs -I . runtime/abi/Abi.td | sed 's/[ \t]*$//' | cat -s >"$abi"
+"${INGOT_TBLGEN:-build/release/bin/ingot-tblgen}" -gen-manifest-docs -I . runtime/abi/Manifest.td |
+  sed 's/[ \t]*$//' | cat -s >"$manifest"
 
 if [ "${1:-}" = --check ]; then
-  { diff -r "$kept" "$out" && diff docs/abi.md "$abi"; } || {
+  { diff -r "$kept" "$out" && diff docs/abi.md "$abi" && diff docs/manifest.md "$manifest"; } || {
     printf 'error: %s: not what the definitions say\nhint: build the target ingot-docs and commit %s\n' \
-      "$kept, docs/abi.md" "them" >&2
+      "$kept, docs/abi.md and docs/manifest.md" "them" >&2
     exit 1
   }
 else
   cp "$abi" docs/abi.md
+  cp "$manifest" docs/manifest.md
   rm -rf "$kept"
   mkdir -p "$kept"
   cp -r "$out"/. "$kept"

@@ -36,20 +36,39 @@ inline constexpr llvm::StringLiteral kStateAttr = "ingot.state";
 inline constexpr llvm::StringLiteral kSlotAttr = "ingot.slot";
 inline constexpr llvm::StringLiteral kNameAttr = "ingot.name";
 inline constexpr llvm::StringLiteral kKindAttr = "ingot.kind";
+/// The number of classes that labels refer to.
+inline constexpr llvm::StringLiteral kClassesAttr = "ingot.classes";
 /// On a result between differentiation and the optimizer: the parameter whose
 /// gradient the result is.
 inline constexpr llvm::StringLiteral kGradientAttr = "ingot.gradient";
 
-/// Names of the attributes on a module. `kTargetAttr` is a TargetAttr.
+/// Names of the attributes on a module, which the dialect verifies.
+/// `kTargetAttr` is a TargetAttr.
 inline constexpr llvm::StringLiteral kTargetAttr = "ingot.target";
 inline constexpr llvm::StringLiteral kModelAttr = "ingot.model";
+/// The loss in the words of `--loss`, for people; and its terms, an array of
+/// LossTermAttr.
 inline constexpr llvm::StringLiteral kLossAttr = "ingot.loss";
+inline constexpr llvm::StringLiteral kLossTermsAttr = "ingot.loss_terms";
+/// The names of the metrics of evaluations and of training steps.
+inline constexpr llvm::StringLiteral kMetricsAttr = "ingot.metrics";
+inline constexpr llvm::StringLiteral kTrainMetricsAttr = "ingot.train_metrics";
+/// The names of the inputs of tokens that the model shifts itself.
+inline constexpr llvm::StringLiteral kShiftedLabelsAttr =
+    "ingot.shifted_labels";
 inline constexpr llvm::StringLiteral kPrecisionAttr = "ingot.precision";
 /// Unit attribute of modules whose steps average gradients over ranks.
 inline constexpr llvm::StringLiteral kDataParallelAttr = "ingot.data_parallel";
 inline constexpr llvm::StringLiteral kOptimizerAttr = "ingot.optimizer";
-inline constexpr llvm::StringLiteral kClassesAttr = "ingot.classes";
 inline constexpr llvm::StringLiteral kBatchAttr = "ingot.batch";
+/// On a module whose functions have variants for several sizes of symbolic
+/// dimensions: the names of the variants in order. The functions of the variant
+/// V are called `train_step[V]` and so on.
+inline constexpr llvm::StringLiteral kVariantsAttr = "ingot.variants";
+/// The samples of a micro-batch of each variant, where they differ.
+inline constexpr llvm::StringLiteral kBatchesAttr = "ingot.batches";
+/// The checksum of the file of weights beside the trainer.
+inline constexpr llvm::StringLiteral kWeightsCrcAttr = "ingot.weights_crc32";
 /// The number of micro-batches per step; absent for one.
 inline constexpr llvm::StringLiteral kGradAccumulationAttr =
     "ingot.grad_accumulation";

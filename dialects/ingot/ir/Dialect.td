@@ -36,9 +36,30 @@ def Ingot_Dialect : Dialect {
     | `ingot.classes = 10 : i64` | argument | the number of classes that labels refer to |
     | `ingot.slot = @carried0` | argument, result | of the body of an `ingot.repeat`: the memory of the loop that it is in |
     | `ingot.kind = "data"` | argument | `data`, `labels`, `hyper` or `valid` (docs/manifest.md), or `cotangent`: the cotangent of the loss, from which an imported backward pass starts |
+
+    Attributes of the module describe the training step:
+
+    | attribute | meaning |
+    |---|---|
+    | `ingot.model = "m.onnx"` | the model's file |
+    | `ingot.loss = "cross-entropy:1"` | the loss as `--loss` names it, for people |
+    | `ingot.loss_terms = [#ingot.loss_term<...>]` | the terms of the loss |
+    | `ingot.metrics = ["top5"]` | the metrics of evaluations |
+    | `ingot.shifted_labels = ["ids"]` | the inputs of tokens that the model shifts itself |
+    | `ingot.optimizer = "adamw"` | the optimizer |
+    | `ingot.hyperparameters = [{name = "lr", default = 1.0e-3}, ...]` | in the order of the step's inputs |
+    | `ingot.precision = "bf16"` | the precision |
+    | `ingot.batch = 8` | the samples of a micro-batch |
+    | `ingot.variants = ["seq=16", "seq=32"]` | the variants of the functions |
+    | `ingot.batches = array<i64: 8, 4>` | the samples of a micro-batch of each variant, if they differ |
+    | `ingot.grad_accumulation = 2` | micro-batches of a step |
+    | `ingot.uncompressed_steps = 100` | the first steps, which exchange uncompressed gradients |
+    | `ingot.weights_crc32 = 1` | the checksum of the file of weights |
+    | `ingot.data_parallel` | steps average gradients over ranks |
   }];
   let hasConstantMaterializer = 1;
   let useDefaultAttributePrinterParser = 1;
+  let hasOperationAttrVerify = 1;
   let hasRegionArgAttrVerify = 1;
   let hasRegionResultAttrVerify = 1;
   let dependentDialects = [

@@ -15,11 +15,6 @@
 
 namespace ingot {
 
-/// On a module whose functions have variants for several sizes of symbolic
-/// dimensions: the names of the variants in order. The functions of the variant
-/// V are called `train_step[V]` and so on.
-inline constexpr llvm::StringLiteral kVariantsAttr = "ingot.variants";
-
 /// The `ingot.kind` of the input from which the gradients of an imported
 /// training step start.
 inline constexpr llvm::StringLiteral kCotangentKind = "cotangent";

@@ -8,20 +8,10 @@
 
 include "dialects/ingot/ir/Dialect.td"
 include "mlir/IR/RegionKindInterface.td"
+include "runtime/abi/StateRoles.td"
 
-def Ingot_Role : I32EnumAttr<"Role", "role of a state", [
-    I32EnumAttrCase<"Parameter", 0, "parameter">,
-    I32EnumAttrCase<"Frozen", 1, "frozen">,
-    I32EnumAttrCase<"Running", 2, "running">,
-    I32EnumAttrCase<"Moment", 3, "moment">,
-    I32EnumAttrCase<"Step", 4, "step">,
-    I32EnumAttrCase<"Seed", 5, "seed">,
-    I32EnumAttrCase<"LossScale", 6, "loss_scale">,
-    I32EnumAttrCase<"LowCopy", 7, "low_copy">,
-    I32EnumAttrCase<"Accumulator", 8, "accumulator">,
-    I32EnumAttrCase<"Residual", 9, "residual">,
-    I32EnumAttrCase<"Basis", 10, "basis">,
-    I32EnumAttrCase<"LowerHalf", 11, "lower_half">]> {
+def Ingot_Role : I32EnumAttr<"Role", "role of a state",
+    !foreach(role, stateRoles, I32EnumAttrCase<role.symbol, role.value, role.name>)> {
   let cppNamespace = "::ingot";
   let genSpecializedAttr = 0;
 }
@@ -62,6 +52,35 @@ def Ingot_GatheredAttr : AttrDef<Ingot_Dialect, "Gathered"> {
   let extraClassDeclaration = [{
     /// Returns the offset without the number of the bucket.
     ShardAttr getShard() const { return ShardAttr::get(getContext(), getFirst(), getOf()); }
+  }];
+}
+
+def Ingot_LossTermAttr : AttrDef<Ingot_Dialect, "LossTerm"> {
+  let mnemonic = "loss_term";
+  let summary = "a term of the loss, in the module attribute `ingot.loss_terms`";
+  let description = [{
+    The loss is the sum of its terms. A term is `factor` times the mean of the loss `kind`, as `--loss` names it, of the
+    model's output `output` (empty: its first one) and the input `labels`. `class_axis` is the axis of the classes in
+    the output, where labels are numbers of classes; `probabilities` says that labels are probabilities.
+
+    With `whole_batch` the model's graph computes the term: `output` is one number for a whole batch, which has no
+    labels, and of which an evaluation cannot leave out samples.
+
+    ```mlir
+    #ingot.loss_term<kind = "cross-entropy", labels = "labels", class_axis = 1>
+    #ingot.loss_term<kind = "output", output = "loss", whole_batch = true>
+    ```
+  }];
+  let parameters = (ins StringRefParameter<>:$kind, OptionalParameter<"::mlir::FloatAttr">:$factor,
+                        StringRefParameter<"", "\"\"">:$output, StringRefParameter<"", "\"\"">:$labels,
+                        OptionalParameter<"::std::optional<int64_t>">:$class_axis,
+                        DefaultValuedParameter<"bool", "false">:$probabilities,
+                        DefaultValuedParameter<"bool", "false">:$whole_batch);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Returns the factor, 1 if there is none.
+    double getFactorOrOne() const { return getFactor() ? getFactor().getValueAsDouble() : 1; }
   }];
 }
 

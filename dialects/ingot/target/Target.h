@@ -26,6 +26,10 @@ namespace mlir {
 class OpPassManager;
 } // namespace mlir
 
+namespace ingot::runtime {
+struct TargetDescription;
+} // namespace ingot::runtime
+
 namespace ingot {
 
 /// The parameters of `#ingot.target`, which select a target.
@@ -268,7 +272,7 @@ public:
   /// of the build.
   virtual llvm::StringRef getRuntime() const = 0;
   /// Returns the description of the target in the manifest (docs/manifest.md).
-  virtual llvm::json::Object describe() const = 0;
+  virtual runtime::TargetDescription describe() const = 0;
 
 protected:
   Target(TargetSpec spec, Machine machine)

@@ -15,6 +15,7 @@
 #include "passes/targets/host/Object.h"
 #include "passes/targets/host/Passes.h"
 #include "passes/targets/host/ScalarPasses.h"
+#include "runtime/abi/ManifestTypes.h"
 #include "runtime/core/machine/ControlGroups.h"
 
 using namespace mlir;
@@ -37,15 +38,13 @@ HostProcessor CpuTarget::getHost() const {
       findProcessor(spec.arch.empty() ? "native" : spec.arch));
 }
 
-llvm::json::Object CpuTarget::describe() const {
+runtime::TargetDescription CpuTarget::describe() const {
   HostProcessor host = getHost();
-  llvm::json::Array features;
-  for (const std::string &feature : host.features)
-    features.push_back(feature);
-  return llvm::json::Object{{"kind", "cpu"},
-                            {"cpu", host.cpu},
-                            {"features", std::move(features)},
-                            {"tuning", "host"}};
+  runtime::TargetDescription described;
+  described.kind = "cpu";
+  described.cpu = host.cpu;
+  described.features = host.features;
+  return described;
 }
 
 Machine CpuTarget::describeMachine() const {
@@ -181,7 +180,7 @@ static LibrarySupport describeSupport(ingot_conv_desc desc, StringRef entry,
       support.mathReason = "Winograd's algorithm would be faster, but "
                            "--exact-math asks for sums of products";
     } else {
-      support.math = INGOT_MATH_STRASSEN;
+      support.math = INGOT_MATH_WINOGRAD;
       support.mathReason = "Winograd's algorithm saves three quarters of the "
                            "products";
     }

@@ -42,7 +42,7 @@ public:
   }
   HostProcessor getHost() const override;
   llvm::StringRef getRuntime() const override { return "cpu"; }
-  llvm::json::Object describe() const override;
+  runtime::TargetDescription describe() const override;
 
 private:
   using Target::Target;

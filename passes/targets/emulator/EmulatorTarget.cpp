@@ -7,6 +7,7 @@
 #include "passes/targets/emulator/Passes.h"
 #include "passes/targets/host/Object.h"
 #include "passes/targets/host/Passes.h"
+#include "runtime/abi/ManifestTypes.h"
 
 using namespace mlir;
 using namespace ingot;
@@ -39,9 +40,10 @@ HostProcessor EmulatorTarget::getHost() const {
   return llvm::cantFail(findProcessor("native"));
 }
 
-llvm::json::Object EmulatorTarget::describe() const {
-  return llvm::json::Object{{"kind", "emulator"},
-                            {"features", llvm::json::Array()}};
+runtime::TargetDescription EmulatorTarget::describe() const {
+  runtime::TargetDescription described;
+  described.kind = "emulator";
+  return described;
 }
 
 void EmulatorTarget::addLegalization(OpPassManager &functions,

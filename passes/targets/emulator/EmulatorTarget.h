@@ -44,7 +44,7 @@ public:
   }
   HostProcessor getHost() const override;
   llvm::StringRef getRuntime() const override { return "emulator"; }
-  llvm::json::Object describe() const override;
+  runtime::TargetDescription describe() const override;
 
 private:
   using CudaTarget::CudaTarget;

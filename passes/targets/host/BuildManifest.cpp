@@ -8,98 +8,86 @@
 #include "dialects/ingot/ir/InputAttributes.h"
 #include "dialects/ingot/ir/Signature.h"
 #include "dialects/ingot/ir/States.h"
+#include "dialects/ingot/support/ElementTypes.h"
 #include "runtime/abi/Abi.h"
 
 using namespace mlir;
 using namespace ingot;
-namespace json = llvm::json;
+using runtime::DType;
+using runtime::WeightsKind;
 
-static std::string dtypeName(Type type) {
-  if (type.isInteger(1))
-    return "bool";
-  if (type.isUnsignedInteger())
-    return "u" + std::to_string(type.getIntOrFloatBitWidth());
-  if (type.isBF16())
-    return "bf16";
-  // No trainer reads them as numbers.
-  if (isa<Float8E4M3FNType, Float8E5M2Type>(type))
-    return "u8";
-  if (isa<FloatType>(type))
-    return "f" + std::to_string(type.getIntOrFloatBitWidth());
-  return "i" + std::to_string(type.getIntOrFloatBitWidth());
+/// Returns the case of an enum of the manifest that the IR names alike.
+template <typename Enum> static Enum findCase(StringRef name) {
+  std::optional<Enum> known = runtime::parseName<Enum>(name);
+  if (!known)
+    llvm::report_fatal_error("the manifest has no '" + name + "'");
+  return *known;
 }
 
-static json::Array shapeOf(ShapedType type) {
-  json::Array shape;
-  for (int64_t size : type.getShape())
-    shape.push_back(size);
-  return shape;
+static std::vector<std::string> listStrings(ArrayAttr strings) {
+  std::vector<std::string> texts;
+  if (strings)
+    for (auto text : strings.getAsRange<StringAttr>())
+      texts.push_back(text.str());
+  return texts;
 }
 
-static json::Object describeState(StateOp state, WeightStorage weights) {
-  json::Object init;
-  if (state.getOf())
-    init = json::Object{{"kind", "copy"}, {"of", *state.getOf()}};
-  else if (std::optional<double> value = splatValue(state))
-    init = json::Object{{"kind", "fill"}, {"value", *value}};
-  else if (weights != WeightStorage::None || state.getRole() != Role::Parameter)
-    init = json::Object{{"kind", "weights"}};
-  else {
-    auto [mean, deviation] = momentsOf(state);
-    init = json::Object{
-        {"kind", "normal"}, {"mean", mean}, {"deviation", deviation}};
+static void describeTensor(StringRef name, ShapedType type,
+                           runtime::TensorSpec &described) {
+  described.name = name.str();
+  described.dtype = getDType(type.getElementType());
+  described.shape = type.getShape().vec();
+}
+
+static runtime::StateSpec describeState(StateOp state, WeightsKind weights) {
+  runtime::StateSpec described;
+  describeTensor(state.getSymName(), state.getTensorType(), described);
+  described.role = findCase<runtime::StateRole>(stringifyRole(state.getRole()));
+  runtime::InitSpec &init = described.init;
+  if (state.getOf()) {
+    init.kind = runtime::InitKind::Copy;
+    init.of = state.getOf()->str();
+  } else if (std::optional<double> value = splatValue(state)) {
+    init.kind = runtime::InitKind::Fill;
+    init.value = *value;
+  } else if (weights == WeightsKind::None &&
+             state.getRole() == Role::Parameter) {
+    init.kind = runtime::InitKind::Normal;
+    std::tie(init.mean, init.deviation) = momentsOf(state);
   }
-  json::Object described{
-      {"name", state.getSymName()},
-      {"role", stringifyRole(state.getRole())},
-      {"dtype", dtypeName(state.getTensorType().getElementType())},
-      {"shape", shapeOf(state.getTensorType())},
-      {"init", std::move(init)}};
-  if (std::optional<ArrayAttr> halves = state.getHalves()) {
-    json::Array names;
+  if (std::optional<ArrayAttr> halves = state.getHalves())
     for (auto half : halves->getAsRange<FlatSymbolRefAttr>())
-      names.push_back(half.getValue());
-    described["halves"] = std::move(names);
-  } else {
-    described["offset"] =
+      described.halves.push_back(half.getValue().str());
+  else
+    described.offset =
         state->getAttrOfType<IntegerAttr>(exec::kOffsetAttr).getInt();
-  }
   if (ShardAttr shard = state.getShardAttr())
-    described["shard"] = json::Array{shard.getFirst(), shard.getOf()};
+    described.shard = {shard.getFirst(), shard.getOf()};
   return described;
 }
 
 /// Describes what the integers of an input index, if anything is known.
-static void describeIndices(DictionaryAttr known, json::Object &entry) {
+static void describeIndices(DictionaryAttr known, runtime::InputSpec &input) {
   if (!known)
     return;
   if (auto ignored = known.getAs<IntegerAttr>(kIgnoredAttr))
-    entry["ignored"] = ignored.getInt();
-  auto pairs = known.getAs<DenseI64ArrayAttr>(kRowsAttr);
-  if (!pairs)
-    return;
-  json::Array rows;
-  for (int64_t i = 0; i + 1 < pairs.size(); i += 2)
-    rows.push_back(json::Array{pairs[i], pairs[i + 1]});
-  entry["rows"] = std::move(rows);
+    input.ignored = ignored.getInt();
+  if (auto pairs = known.getAs<DenseI64ArrayAttr>(kRowsAttr))
+    for (int64_t i = 0; i + 1 < pairs.size(); i += 2)
+      input.indexed.push_back({pairs[i], pairs[i + 1]});
 }
 
-static json::Array describeValues(ArrayAttr values,
-                                  DictionaryAttr indices = {}) {
-  json::Array result;
-  for (auto value : values.getAsRange<exec::ValueAttr>()) {
-    json::Object entry{{"name", value.getName()},
-                       {"kind", value.getKind()},
-                       {"dtype", dtypeName(value.getType().getElementType())},
-                       {"shape", shapeOf(value.getType())},
-                       {"offset", value.getOffset()}};
-    if (value.getClasses() != 0)
-      entry["classes"] = value.getClasses();
-    if (indices)
-      describeIndices(indices.getAs<DictionaryAttr>(value.getName()), entry);
-    result.push_back(std::move(entry));
-  }
-  return result;
+static runtime::InputSpec describeInput(exec::ValueAttr value,
+                                        DictionaryAttr indices) {
+  runtime::InputSpec input;
+  describeTensor(value.getName(), value.getType(), input);
+  input.offset = value.getOffset();
+  input.kind = findCase<runtime::InputKind>(value.getKind());
+  if (value.getClasses() != 0)
+    input.classes = value.getClasses();
+  if (indices)
+    describeIndices(indices.getAs<DictionaryAttr>(value.getName()), input);
+  return input;
 }
 
 /// Returns the number of elements from the first to the last of a buffer,
@@ -116,10 +104,10 @@ static int64_t countSpanned(MemRefType type) {
 
 /// Describes the floating-point tensors that a call writes, and of which this
 /// rank has all elements.
-static json::Array describeOutputs(exec::AbiCall call) {
+static std::vector<runtime::KernelOutput> describeOutputs(exec::AbiCall call) {
   SmallVector<MemoryEffects::EffectInstance> effects;
   cast<MemoryEffectOpInterface>(call.getOperation()).getEffects(effects);
-  json::Array outputs;
+  std::vector<runtime::KernelOutput> outputs;
   for (const MemoryEffects::EffectInstance &effect : effects) {
     auto buffer = effect.getValue()
                       ? effect.getValue().getDefiningOp<exec::BufferOp>()
@@ -132,33 +120,32 @@ static json::Array describeOutputs(exec::AbiCall call) {
     auto type = cast<MemRefType>(buffer.getType());
     if (isa<FloatType>(type.getElementType()))
       outputs.push_back(
-          json::Object{{"space", exec::stringifySpace(buffer.getSpace())},
-                       {"offset", static_cast<int64_t>(buffer.getOffset())},
-                       {"dtype", dtypeName(type.getElementType())},
-                       {"elements", countSpanned(type)}});
+          {getDType(type.getElementType()),
+           findCase<runtime::Space>(exec::stringifySpace(buffer.getSpace())),
+           static_cast<int64_t>(buffer.getOffset()), countSpanned(type)});
   }
   return outputs;
 }
 
 /// Describes the gradients that are complete after a call.
-static json::Array describeGradients(ArrayAttr gradients) {
-  json::Array described;
+static std::vector<runtime::GradientSpec>
+describeGradients(ArrayAttr gradients) {
+  std::vector<runtime::GradientSpec> described;
   for (auto value : gradients.getAsRange<exec::ValueAttr>())
     described.push_back(
-        json::Object{{"state", value.getName()},
-                     {"space", exec::stringifySpace(exec::Space::Arena)},
-                     {"offset", value.getOffset()},
-                     {"dtype", dtypeName(value.getType().getElementType())},
-                     {"elements", value.getType().getNumElements()}});
+        {{getDType(value.getType().getElementType()), runtime::Space::Arena,
+          value.getOffset(), value.getType().getNumElements()},
+         value.getName().str()});
   return described;
 }
 
-/// Returns the [offset, bytes] of what a call writes in the block of states, of
-/// any type; nothing if that is not known.
-static std::optional<json::Array> describeStateWrites(exec::AbiCall call) {
+/// Returns what a call writes in the block of states, of any type; nothing if
+/// that is not known.
+static std::optional<std::vector<runtime::StateRange>>
+describeStateWrites(exec::AbiCall call) {
   SmallVector<MemoryEffects::EffectInstance> effects;
   cast<MemoryEffectOpInterface>(call.getOperation()).getEffects(effects);
-  json::Array writes;
+  std::vector<runtime::StateRange> writes;
   for (const MemoryEffects::EffectInstance &effect : effects) {
     if (!isa<MemoryEffects::Write>(effect.getEffect()))
       continue;
@@ -172,177 +159,141 @@ static std::optional<json::Array> describeStateWrites(exec::AbiCall call) {
       continue;
     auto type = cast<MemRefType>(buffer.getType());
     int64_t bits = type.getElementType().getIntOrFloatBitWidth();
-    writes.push_back(json::Array{
-        static_cast<int64_t>(buffer.getOffset()),
-        countSpanned(type) * static_cast<int64_t>(llvm::divideCeil(bits, 8))});
+    writes.push_back(
+        {static_cast<int64_t>(buffer.getOffset()),
+         countSpanned(type) * static_cast<int64_t>(llvm::divideCeil(bits, 8))});
   }
   return writes;
 }
 
-/// Describes the kernels of a step in the order of their descriptors' indices.
-static json::Array describeCalls(exec::StepOp step) {
-  json::Array kernels;
-  exec::forEachCall(step, [&](exec::AbiCall call, int64_t times) {
-    SmallVector<std::string> nodes = nodeNames(call->getLoc());
-    json::Array names;
-    for (const std::string &name : nodes)
-      names.push_back(name);
-    StringRef kind = call.getAbiEntry().kind;
-    std::string name =
-        nodes.empty() ? kind.str() : nodes.back() + " (" + kind.str() + ")";
-    json::Object kernel{{"name", name},
-                        {"kind", kind},
-                        {"onnx_nodes", std::move(names)},
-                        {"outputs", describeOutputs(call)},
-                        {"bytes", call.getCallBytes()},
-                        {"flops", call.getCallFlops()}};
-    if (times != 1)
-      kernel["times"] = times;
-    if (auto writes = describeStateWrites(call))
-      kernel["state_writes"] = std::move(*writes);
-    if (auto bound = call->getAttrOfType<FloatAttr>(exec::kBoundAttr))
-      kernel["bound_us"] = bound.getValueAsDouble() * 1e6;
-    auto part = call->getAttrOfType<StringAttr>(exec::kPartAttr);
-    if (kind == "collective")
-      kernel["part"] = "communication";
-    else if (part)
-      kernel["part"] = part.getValue();
-    if (auto gradients = call->getAttrOfType<ArrayAttr>(exec::kGradientsAttr))
-      kernel["gradients"] = describeGradients(gradients);
-    kernels.push_back(std::move(kernel));
-  });
-  return kernels;
+static runtime::KernelSpec describeCall(exec::AbiCall call, int64_t times) {
+  runtime::KernelSpec kernel;
+  for (std::string &name : nodeNames(call->getLoc()))
+    kernel.onnxNodes.push_back(std::move(name));
+  kernel.kind = StringRef(call.getAbiEntry().kind).str();
+  kernel.name = kernel.onnxNodes.empty()
+                    ? kernel.kind
+                    : kernel.onnxNodes.back() + " (" + kernel.kind + ")";
+  kernel.outputs = describeOutputs(call);
+  kernel.bytes = call.getCallBytes();
+  kernel.flops = call.getCallFlops();
+  kernel.times = times;
+  kernel.stateWrites = describeStateWrites(call);
+  if (auto bound = call->getAttrOfType<FloatAttr>(exec::kBoundAttr))
+    kernel.boundMicroseconds = bound.getValueAsDouble() * 1e6;
+  if (kernel.kind == "collective")
+    kernel.part = "communication";
+  else if (auto part = call->getAttrOfType<StringAttr>(exec::kPartAttr))
+    kernel.part = part.str();
+  if (auto gradients = call->getAttrOfType<ArrayAttr>(exec::kGradientsAttr))
+    kernel.gradients = describeGradients(gradients);
+  return kernel;
 }
 
-/// Describes the live tensors at the peak of the arena.
-static json::Array describeLive(exec::StepOp step) {
-  json::Array live;
-  for (auto tensors : step.getLive().getAsRange<exec::LiveAttr>()) {
-    json::Array nodes;
-    for (auto name : tensors.getNodes().getAsRange<StringAttr>())
-      nodes.push_back(name.getValue());
-    live.push_back(json::Object{{"kind", tensors.getKind()},
-                                {"onnx_nodes", std::move(nodes)},
-                                {"bytes", tensors.getBytes()}});
+static std::map<std::string, int64_t> describeMemory(exec::MemoryAttr memory) {
+  return {{"peak_bytes", memory.getPeak()},
+          {"weights_bytes", memory.getWeights()},
+          {"optimizer_bytes", memory.getOptimizer()},
+          {"gradient_bytes", memory.getGradient()},
+          {"activation_bytes", memory.getActivation()},
+          {"workspace_bytes", memory.getWorkspace()},
+          {"communication_bytes", memory.getCommunication()}};
+}
+
+static runtime::FunctionSpec describeStep(exec::StepOp step) {
+  runtime::FunctionSpec function;
+  function.arenaBytes = static_cast<int64_t>(step.getArenaBytes());
+  auto indices = step->getAttrOfType<DictionaryAttr>(kIndicesAttr);
+  for (auto value : step.getInputs().getAsRange<exec::ValueAttr>())
+    function.inputs.push_back(describeInput(value, indices));
+  for (auto value : step.getOutputs().getAsRange<exec::ValueAttr>()) {
+    runtime::TensorSpec &output = function.outputs.emplace_back();
+    describeTensor(value.getName(), value.getType(), output);
+    output.offset = value.getOffset();
   }
-  return live;
-}
-
-static json::Object describeMemory(exec::MemoryAttr memory) {
-  return json::Object{{"peak_bytes", memory.getPeak()},
-                      {"weights_bytes", memory.getWeights()},
-                      {"optimizer_bytes", memory.getOptimizer()},
-                      {"gradient_bytes", memory.getGradient()},
-                      {"activation_bytes", memory.getActivation()},
-                      {"workspace_bytes", memory.getWorkspace()},
-                      {"communication_bytes", memory.getCommunication()}};
-}
-
-static json::Object describeStep(exec::StepOp step) {
-  // The [offset, bytes, first call, last call] of every interval, and its
-  // purpose.
-  json::Array intervals, kinds;
-  for (auto interval : step.getIntervals().getAsRange<exec::IntervalAttr>()) {
-    intervals.push_back(json::Array{interval.getOffset(), interval.getBytes(),
-                                    interval.getFirst(), interval.getLast()});
-    kinds.push_back(interval.getKind());
-  }
-  json::Object memory;
   if (exec::MemoryAttr parts = step.getMemoryAttr())
-    memory = describeMemory(parts);
-  return json::Object{
-      {"live", describeLive(step)},
-      {"intervals", std::move(intervals)},
-      {"interval_kinds", std::move(kinds)},
-      {"arena_bytes", static_cast<int64_t>(step.getArenaBytes())},
-      {"inputs",
-       describeValues(step.getInputs(),
-                      step->getAttrOfType<DictionaryAttr>(kIndicesAttr))},
-      {"outputs", describeValues(step.getOutputs())},
-      {"memory", std::move(memory)},
-      {"kernels", describeCalls(step)}};
+    function.memory = describeMemory(parts);
+  for (auto tensors : step.getLive().getAsRange<exec::LiveAttr>())
+    function.live.push_back({tensors.getKind().str(),
+                             listStrings(tensors.getNodes()),
+                             tensors.getBytes()});
+  for (auto interval : step.getIntervals().getAsRange<exec::IntervalAttr>()) {
+    function.intervals.push_back({interval.getOffset(), interval.getBytes(),
+                                  interval.getFirst(), interval.getLast()});
+    function.intervalKinds.push_back(interval.getKind().str());
+  }
+  // In the order of their descriptors' indices.
+  exec::forEachCall(step, [&](exec::AbiCall call, int64_t times) {
+    function.kernels.push_back(describeCall(call, times));
+  });
+  return function;
 }
 
-json::Object ingot::buildManifest(ModuleOp module, WeightStorage weights) {
-  auto text = [&](StringRef name, StringRef otherwise) {
+static std::vector<runtime::LossTerm> describeLoss(ArrayAttr terms) {
+  std::vector<runtime::LossTerm> described;
+  if (terms)
+    for (auto term : terms.getAsRange<LossTermAttr>())
+      described.push_back({term.getKind().str(), term.getFactorOrOne(),
+                           term.getOutput().str(), term.getLabels().str(),
+                           term.getClassAxis(), term.getProbabilities(),
+                           term.getWholeBatch()});
+  return described;
+}
+
+runtime::ModuleSpec ingot::buildManifest(ModuleOp module, WeightsKind weights) {
+  auto getText = [&](StringRef name) {
     auto attr = module->getAttrOfType<StringAttr>(name);
-    return attr ? attr.getValue() : otherwise;
+    return attr ? attr.str() : std::string();
   };
-  StringRef loss = text("ingot.loss", "");
-  json::Object manifest{
-      {"abi", INGOT_ABI_VERSION},
-      {"model", text("ingot.model", "")},
-      {"producer", "ingotc " INGOT_VERSION},
-      {"precision", text("ingot.precision", "fp32")},
-      {"loss", loss},
-      {"optimizer", text("ingot.optimizer", "")},
-      // A loss that the graph computes is one number for the whole batch.
-      {"eval_partial", !loss.contains("output:")},
-      {"data_parallel", module->hasAttr(kDataParallelAttr)},
-      {"weights", weights == WeightStorage::Embed     ? "embed"
-                  : weights == WeightStorage::Sidecar ? "sidecar"
-                                                      : "none"},
-      {"state_bytes",
-       module->getAttrOfType<IntegerAttr>(exec::kStateBytesAttr).getInt()}};
-  if (auto batch = module->getAttrOfType<IntegerAttr>("ingot.batch"))
-    manifest["batch"] = batch.getInt();
-  if (auto batches = module->getAttrOfType<DenseI64ArrayAttr>("ingot.batches"))
-    manifest["batches"] = json::Array(batches.asArrayRef());
-  if (auto count = module->getAttrOfType<IntegerAttr>(kGradAccumulationAttr))
-    manifest["grad_accumulation"] = count.getInt();
-  if (auto count = module->getAttrOfType<IntegerAttr>(kUncompressedStepsAttr))
-    manifest["uncompressed_steps"] = count.getInt();
-
-  for (auto [attribute, key] :
-       {std::pair("ingot.metrics", "metrics"),
-        std::pair("ingot.train_metrics", "train_metrics"),
-        std::pair("ingot.shifted_labels", "shifted_labels")}) {
-    auto listed = module->getAttrOfType<ArrayAttr>(attribute);
-    if (!listed)
-      continue;
-    json::Array names;
-    for (auto name : listed.getAsRange<StringAttr>())
-      names.push_back(name.getValue());
-    manifest[key] = std::move(names);
-  }
+  auto getNumber = [&](StringRef name, int64_t otherwise) {
+    auto attr = module->getAttrOfType<IntegerAttr>(name);
+    return attr ? attr.getInt() : otherwise;
+  };
+  auto getArray = [&](StringRef name) {
+    return module->getAttrOfType<ArrayAttr>(name);
+  };
+  runtime::ModuleSpec manifest;
+  manifest.abi = INGOT_ABI_VERSION;
+  manifest.model = getText(kModelAttr);
+  manifest.producer = "ingotc " INGOT_VERSION;
+  manifest.precision = getText(kPrecisionAttr);
+  if (manifest.precision.empty())
+    manifest.precision = "fp32";
+  manifest.loss = getText(kLossAttr);
+  manifest.lossTerms = describeLoss(getArray(kLossTermsAttr));
+  manifest.optimizer = getText(kOptimizerAttr);
+  manifest.dataParallel = module->hasAttr(kDataParallelAttr);
+  manifest.weights = weights;
   if (auto crc = module->getAttrOfType<IntegerAttr>(kWeightsCrcAttr))
-    manifest["weights_crc32"] = crc.getInt();
-
-  json::Array states, hyperparameters;
+    manifest.weightsCrc = crc.getInt();
+  manifest.stateBytes = getNumber(exec::kStateBytesAttr, 0);
+  manifest.batch = getNumber(kBatchAttr, 0);
+  if (auto batches = module->getAttrOfType<DenseI64ArrayAttr>(kBatchesAttr))
+    manifest.batches = batches.asArrayRef().vec();
+  manifest.gradAccumulation = getNumber(kGradAccumulationAttr, 1);
+  manifest.uncompressedSteps = getNumber(kUncompressedStepsAttr, 0);
+  manifest.metrics = listStrings(getArray(kMetricsAttr));
+  manifest.trainMetrics = listStrings(getArray(kTrainMetricsAttr));
+  manifest.shiftedLabels = listStrings(getArray(kShiftedLabelsAttr));
   for (auto state : module.getOps<StateOp>())
-    states.push_back(describeState(state, weights));
-  if (auto list = module->getAttrOfType<ArrayAttr>("ingot.hyperparameters"))
-    for (auto entry : list.getAsRange<DictionaryAttr>())
-      hyperparameters.push_back(json::Object{
-          {"name", entry.getAs<StringAttr>("name").getValue()},
-          {"default", entry.getAs<FloatAttr>("default").getValueAsDouble()}});
-  manifest["states"] = std::move(states);
-  if (auto places = module->getAttrOfType<ArrayAttr>(exec::kMessagesAttr)) {
-    json::Array messages;
+    manifest.states.push_back(describeState(state, weights));
+  if (ArrayAttr places = getArray(exec::kMessagesAttr))
     for (auto place : places.getAsRange<exec::MessageAttr>())
-      messages.push_back(json::Object{{"offset", place.getOffset()},
-                                      {"rank_bytes", place.getRankBytes()}});
-    manifest["messages"] = std::move(messages);
-  }
-  manifest["hyperparameters"] = std::move(hyperparameters);
-
-  json::Array variants;
-  if (auto names = module->getAttrOfType<ArrayAttr>(kVariantsAttr))
-    for (StringAttr name : names.getAsRange<StringAttr>())
-      variants.push_back(name.getValue());
-  else
-    variants.push_back("");
-  manifest["variants"] = std::move(variants);
-
-  json::Object functions;
-  int64_t arena = 0, staging = 0;
+      manifest.payloads.push_back({place.getOffset(), place.getRankBytes()});
+  if (ArrayAttr list = getArray(kHyperparametersAttr))
+    for (auto entry : list.getAsRange<DictionaryAttr>())
+      manifest.hyperparameters.push_back(
+          {entry.getAs<StringAttr>("name").str(),
+           entry.getAs<FloatAttr>("default").getValueAsDouble()});
+  manifest.variants = listStrings(getArray(kVariantsAttr));
+  if (manifest.variants.empty())
+    manifest.variants = {""};
   for (auto step : module.getOps<exec::StepOp>()) {
-    arena = std::max(arena, static_cast<int64_t>(step.getArenaBytes()));
-    staging = std::max(staging, static_cast<int64_t>(step.getStagingBytes()));
-    functions[step.getSymName()] = describeStep(step);
+    manifest.arenaBytes = std::max(manifest.arenaBytes,
+                                   static_cast<int64_t>(step.getArenaBytes()));
+    manifest.stagingBytes = std::max(
+        manifest.stagingBytes, static_cast<int64_t>(step.getStagingBytes()));
+    manifest.symbols[step.getSymName().str()] = describeStep(step);
   }
-  manifest["functions"] = std::move(functions);
-  manifest["arena_bytes"] = arena;
-  manifest["staging_bytes"] = staging;
   return manifest;
 }

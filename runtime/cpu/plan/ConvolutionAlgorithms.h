@@ -119,10 +119,9 @@ constexpr bool hasWinogradForm(const ingot_conv_desc &desc) {
          2 * points * inTiles <= taps * inputs;
 }
 
-/// Whether it does: the compiler has chosen the mode that saves products, which
-/// are Winograd's for convolutions of this form and Strassen's for matmuls.
+/// Whether it does: the compiler has chosen Winograd's algorithm.
 constexpr bool isWinograd(const ingot_conv_desc &desc) {
-  return desc.math == INGOT_MATH_STRASSEN && hasWinogradForm(desc);
+  return desc.math == INGOT_MATH_WINOGRAD && hasWinogradForm(desc);
 }
 
 /// Whether a convolution is depthwise (runtime/cpu/depthwise): each channel has

@@ -65,7 +65,7 @@ private:
     if (colon == std::string::npos || colon == 0)
       return false;
     std::string suffix = word.substr(colon + 1);
-    if (auto type = parseDType(suffix); type && !file.tokens) {
+    if (auto type = parseName<DType>(suffix); type && !file.tokens) {
       if (isFloat(*type) || *type == DType::Bool)
         throw usageError(option, "tokens are no " + suffix,
                          "use u8, u16, u32, i32 or i64");

@@ -55,7 +55,7 @@ static void checkRows(const Array &array, const InputSpec &input,
   std::vector<int64_t> rows;
   bool isUniform = input.indexed.size() == 1;
   if (!isUniform)
-    for (const InputSpec::IndexedRows &part : input.indexed)
+    for (const IndexedRows &part : input.indexed)
       rows.insert(rows.end(), static_cast<size_t>(part.elements), part.rows);
   int64_t perSample =
       std::max<int64_t>(array.getElements() / array.shape[0], 1);

@@ -99,7 +99,7 @@ choosePasses(const Manifest &manifest, const Datasets &datasets,
       continue;
     int64_t batch = manifest.getBatch(variants[i]);
     int64_t samples = datasets[i]->getSamples();
-    if (!manifest.evalPartial)
+    if (!manifest.evaluatesParts())
       samples -= samples % batch;
     passes[i] = PassBatches(samples, batch);
     all += passes[i].count;

@@ -47,7 +47,7 @@ StepHooks ingot::runtime::makeHooks(const RunContext &context,
   if (options.tune.measureSeconds)
     add(std::make_unique<StepTimer>(*options.tune.measureSeconds));
   if (options.tune.isOn && context.ranks.getSize() > 1 &&
-      context.getManifest().tuning == TuningPlace::Host)
+      context.getManifest().target.tuning == TuningPlace::Host)
     add(std::make_unique<BucketTuner>(context));
   if (seams.checkpointing.getAverage())
     add(std::make_unique<AverageHook>(seams.checkpointing));

@@ -74,7 +74,7 @@ ParameterInspector::ParameterInspector(const RunContext &context,
 
 const char *ParameterInspector::readState(const StateSpec &spec) {
   return session.read(
-      {spec.dtype, spec.offset, spec.getElements(), /*inState=*/true});
+      {spec.dtype, Space::State, spec.offset, spec.getElements()});
 }
 
 void ParameterInspector::read(
@@ -126,13 +126,12 @@ void ParameterInspector::called(int32_t function, int64_t kernel) {
     if (found == indices.end())
       continue;
     Histogram &histogram = parameters[found->second].gradient.emplace();
-    const KernelOutput &place = gradient.place;
-    const char *from = session.read(place);
+    const char *from = session.read(gradient);
     std::array<float, kPiece> values;
-    for (int64_t first = 0; first < place.elements; first += kPiece) {
-      int64_t count = std::min(kPiece, place.elements - first);
-      convert(from + first * getSize(place.dtype), place.dtype, values.data(),
-              DType::F32, count);
+    for (int64_t first = 0; first < gradient.elements; first += kPiece) {
+      int64_t count = std::min(kPiece, gradient.elements - first);
+      convert(from + first * getSize(gradient.dtype), gradient.dtype,
+              values.data(), DType::F32, count);
       histogram.add(values.data(), count);
     }
   }

@@ -93,8 +93,8 @@ std::string ingot::runtime::inspectAsJson(const Manifest &manifest,
   const FunctionSpec &step = findLargestStep(manifest);
   ordered_json json = {{"model", manifest.model},
                        {"producer", manifest.producer},
-                       {"target", manifest.targetKind},
-                       {"features", manifest.features},
+                       {"target", manifest.target.kind},
+                       {"features", manifest.target.features},
                        {"precision", manifest.precision},
                        {"loss", manifest.loss},
                        {"optimizer", manifest.optimizer},
@@ -164,7 +164,7 @@ std::string ingot::runtime::inspectAsText(const Manifest &manifest,
   const FunctionSpec &step = findLargestStep(manifest);
   std::string text = fmt::format(
       "{}: {} for {}, loss {}, optimizer {}, precision {}, batch {}\n",
-      manifest.model, manifest.producer, manifest.targetKind, manifest.loss,
+      manifest.model, manifest.producer, manifest.target.kind, manifest.loss,
       manifest.optimizer, manifest.precision, manifest.batch);
   text +=
       fmt::format("\nmemory at the peak  {:>12}\n",

@@ -293,7 +293,8 @@ const char *Session::getOutput(const TensorSpec &output) {
 }
 
 const char *Session::read(const KernelOutput &output) {
-  char *block = output.inState ? device->getState() : device->getArena();
+  char *block =
+      output.space == Space::State ? device->getState() : device->getArena();
   return read(block + output.offset, output.elements * getSize(output.dtype));
 }
 

@@ -8,7 +8,7 @@ LiveValues::LiveValues(Session &session, const StateSpec &spec)
     : spec(spec), held(session.getHeld(spec)) {
   auto read = [&](const StateSpec &state) {
     return session.read(
-        {state.dtype, state.offset, state.getElements(), /*inState=*/true});
+        {state.dtype, Space::State, state.offset, state.getElements()});
   };
   if (spec.shard && session.getRanks() > 1) {
     // Shards on a device are copied by fetchState() alone.

@@ -35,7 +35,8 @@ static constexpr int64_t kPiece = 4096;
 static void fill(Session &session, const StateSpec &spec) {
   int64_t size = getSize(spec.dtype);
   char element[sizeof(double)] = {};
-  convert(&spec.value, DType::F64, element, spec.dtype, 1);
+  double value = spec.init.value.value_or(0);
+  convert(&value, DType::F64, element, spec.dtype, 1);
   // A session's memory is zero at first. Zeros are not written, so that the
   // moments of a large model do not delay its first step.
   if (std::all_of(element, element + size, [](char c) { return c == 0; }))
@@ -50,6 +51,8 @@ static void fill(Session &session, const StateSpec &spec) {
 }
 
 static void drawNormal(Session &session, const StateSpec &spec, uint64_t seed) {
+  double mean = spec.init.mean.value_or(0);
+  double deviation = spec.init.deviation.value_or(0);
   std::atomic<int64_t> next = 0;
   auto draw = [&] {
     // Each name has its own stream, so that values do not depend on other
@@ -60,7 +63,7 @@ static void drawNormal(Session &session, const StateSpec &spec, uint64_t seed) {
       int64_t some = std::min(kPiece, spec.getElements() - i);
       random.seek(i);
       for (int64_t k = 0; k < some; ++k)
-        values[k] = spec.mean + spec.deviation * random.normal();
+        values[k] = mean + deviation * random.normal();
       writeValues(session, spec, i, some, values.data(), DType::F64);
     }
   };
@@ -121,7 +124,7 @@ using StateList = std::vector<const StateSpec *>;
 /// Copies the weights of the compiler.
 static void loadWeights(Session &session, StateList states) {
   std::erase_if(states, [](const StateSpec *spec) {
-    return spec->init != InitKind::Weights;
+    return spec->init.kind != InitKind::Weights;
   });
   if (states.empty())
     return;
@@ -169,9 +172,9 @@ static void loadInit(Session &session, const std::string &path,
 void ingot::runtime::refreshCopies(Session &session) {
   const Manifest &manifest = session.getManifest();
   for (const StateSpec &copy : manifest.states) {
-    if (copy.init != InitKind::Copy)
+    if (copy.init.kind != InitKind::Copy)
       continue;
-    const StateSpec &original = *manifest.findState(copy.of);
+    const StateSpec &original = *manifest.findState(copy.init.of);
     // A split master is stored in its halves only.
     if (!original.halves.empty())
       continue;
@@ -183,9 +186,9 @@ void ingot::runtime::refreshCopies(Session &session) {
 static void initialize(Session &session, const StateList &states,
                        uint64_t seed) {
   for (const StateSpec *spec : states) {
-    if (spec->init == InitKind::Fill)
+    if (spec->init.kind == InitKind::Fill)
       fill(session, *spec);
-    else if (spec->init == InitKind::Normal)
+    else if (spec->init.kind == InitKind::Normal)
       drawNormal(session, *spec, seed);
     if (spec->role == StateRole::Seed)
       convert(&seed, DType::U64, session.getPlace(*spec), DType::I64, 1);

@@ -76,14 +76,15 @@ private:
 
 const char *InitialValues::get(const StateSpec &spec, int64_t first,
                                int64_t count, DType dtype) {
-  if (spec.init == InitKind::Fill) {
+  if (spec.init.kind == InitKind::Fill) {
+    double value = spec.init.value.value_or(0);
     for (int64_t i = 0; i < count; ++i)
-      convert(&spec.value, DType::F64,
+      convert(&value, DType::F64,
               reinterpret_cast<char *>(values.data()) + i * getSize(dtype),
               dtype, 1);
     return reinterpret_cast<const char *>(values.data());
   }
-  const TensorView *tensor = weights && spec.init == InitKind::Weights
+  const TensorView *tensor = weights && spec.init.kind == InitKind::Weights
                                  ? weights->find(spec.name)
                                  : nullptr;
   if (!tensor || !isFloat(tensor->dtype) || tensor->shape != spec.shape)

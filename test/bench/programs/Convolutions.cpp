@@ -77,7 +77,7 @@ void compare(const Shape &s, ingot_dtype type, int rounds) {
   Block result(std::max({input.size(), filter.size(), output.size()}) *
                    sizeof(float),
                "result");
-  for (ingot_math math : {INGOT_MATH_STRASSEN, INGOT_MATH_TILES}) {
+  for (ingot_math math : {INGOT_MATH_WINOGRAD, INGOT_MATH_TILES}) {
     d.math = math;
     d.scratch_bytes =
         std::max(d.scratch_bytes, ingot::cpu::getScratchBytes(d, machine));
@@ -100,7 +100,7 @@ void compare(const Shape &s, ingot_dtype type, int rounds) {
        {ConvKind::Forward, ConvKind::InputGrad, ConvKind::FilterGrad}) {
     d.math = getMath(d, kind, machine);
     if (d.math == INGOT_MATH_EXACT && ingot::cpu::hasWinogradForm(d))
-      d.math = INGOT_MATH_STRASSEN;
+      d.math = INGOT_MATH_WINOGRAD;
     const void *first =
         kind == ConvKind::Forward ? input.data() : output.data();
     const void *second =

@@ -28,10 +28,10 @@ TEST(DType, NamesRoundTrip) {
   for (DType type : {DType::F64, DType::F32, DType::F16, DType::BF16,
                      DType::I64, DType::I32, DType::I8, DType::U8, DType::Bool,
                      DType::I16, DType::U16, DType::U32, DType::U64}) {
-    EXPECT_EQ(parseDType(getName(type)), type);
+    EXPECT_EQ(parseName<DType>(getName(type)), type);
     EXPECT_EQ(parseSafeTensorsDType(getSafeTensorsName(type)), type);
   }
-  EXPECT_FALSE(parseDType("float"));
+  EXPECT_FALSE(parseName<DType>("float"));
 }
 
 TEST(DType, EveryHalfRoundTrips) {

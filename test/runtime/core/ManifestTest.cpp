@@ -20,8 +20,9 @@ json makeManifest() {
   json manifest = json::parse(R"({
     "variants": [""], "model": "m.onnx", "producer": "p", "precision": "fp32",
     "target": {"kind": "cpu", "features": ["avx2"]},
-    "loss": "cross-entropy", "optimizer": "sgd", "batch": 2,
-    "eval_partial": true, "weights": "embed",
+    "loss": "cross-entropy", "loss_terms": [{"kind": "cross-entropy",
+      "labels": "labels", "class_axis": 1}], "optimizer": "sgd", "batch": 2,
+    "weights": "embed",
     "state_bytes": 128, "arena_bytes": 256,
     "states": [{"name": "w", "role": "parameter", "dtype": "f32",
                 "shape": [4], "offset": 64, "init": {"kind": "weights"}}],
@@ -37,7 +38,8 @@ json makeManifest() {
                    "offset": 192}],
       "memory": {"peak_bytes": 5},
       "kernels": [{"name": "k", "kind": "loop", "onnx_nodes": ["n"],
-                   "bytes": 1, "flops": 2}]}},
+                   "bytes": 1, "flops": 2}],
+      "live": [], "intervals": [], "interval_kinds": []}},
     "export": [{"literal": 3}, {"state": "w", "dtype": "f32"}]})");
   manifest["abi"] = INGOT_ABI_VERSION;
   return manifest;
@@ -56,6 +58,49 @@ TEST(Manifest, Reads) {
   EXPECT_EQ(m.functions[0].kernels[0].onnxNodes[0], "n");
   EXPECT_EQ(m.exportPieces[1].state, "w");
   EXPECT_EQ(m.findFunction("predict"), nullptr);
+}
+
+TEST(Manifest, LeavesOutDefaults) {
+  json m = makeManifest();
+  m["states"][0].erase("offset");
+  m["functions"]["train_step"]["inputs"][0].erase("offset");
+  m["export"][1].erase("dtype");
+  Manifest manifest = parseManifest(m.dump());
+  EXPECT_EQ(manifest.states[0].offset, 0);
+  EXPECT_EQ(manifest.functions[0].inputs[0].offset, 0);
+  EXPECT_EQ(manifest.exportPieces[1].dtype, DType::F32);
+}
+
+TEST(Manifest, KnowsTheLossOfLabels) {
+  json m = makeManifest();
+  Manifest manifest = parseManifest(m.dump());
+  const InputSpec &labels = manifest.functions[0].inputs[1];
+  EXPECT_EQ(labels.loss, "cross-entropy");
+  EXPECT_EQ(labels.classAxis, 1);
+  EXPECT_FALSE(labels.isProbability);
+  EXPECT_TRUE(manifest.evaluatesParts());
+  EXPECT_EQ(manifest.findTerm("x"), nullptr);
+  // What people read says nothing to programs, such as an output's name.
+  m["loss"] = "mse@output:a+b";
+  m["loss_terms"] = {{{"kind", "kl-div"},
+                      {"factor", 0.5},
+                      {"output", "a+b"},
+                      {"labels", "labels"},
+                      {"probabilities", true}}};
+  manifest = parseManifest(m.dump());
+  EXPECT_TRUE(manifest.functions[0].inputs[1].isProbability);
+  EXPECT_FALSE(manifest.functions[0].inputs[1].classAxis);
+  EXPECT_EQ(manifest.findTerm("labels")->factor, 0.5);
+  EXPECT_TRUE(manifest.evaluatesParts());
+  m["loss_terms"].push_back(
+      {{"kind", "output"}, {"output", "aux"}, {"whole_batch", true}});
+  EXPECT_FALSE(parseManifest(m.dump()).evaluatesParts());
+}
+
+TEST(Manifest, NamesCasesAsTheCompilerDoes) {
+  EXPECT_EQ(getName(StateRole::LowCopy), "low_copy");
+  EXPECT_EQ(parseName<StateRole>("lower_half"), StateRole::LowerHalf);
+  EXPECT_EQ(parseName<StateRole>("higher_half"), std::nullopt);
 }
 
 TEST(Manifest, RefusesAnotherAbi) {
@@ -99,12 +144,12 @@ TEST(Manifest, RefusesStagingThatInputsDoNotFit) {
 TEST(Manifest, IsForOneTarget) {
   json m = makeManifest();
   Manifest manifest = parseManifest(m.dump());
-  EXPECT_EQ(manifest.tuning, TuningPlace::Host);
+  EXPECT_EQ(manifest.target.tuning, TuningPlace::Host);
   manifest.checkTarget("cpu");
   EXPECT_INGOT_ERROR(ExitCode::Failed, "compiled for 'cpu'",
                      manifest.checkTarget("cuda"));
   m["target"]["tuning"] = "device";
-  EXPECT_EQ(parseManifest(m.dump()).tuning, TuningPlace::Device);
+  EXPECT_EQ(parseManifest(m.dump()).target.tuning, TuningPlace::Device);
 }
 
 TEST(Manifest, RefusesWhatDoesNotFitTogether) {
@@ -127,6 +172,15 @@ TEST(Manifest, RefusesWhatDoesNotFitTogether) {
 
 TEST(Manifest, NamesTheField) {
   json m = makeManifest();
+  m["states"][0].erase("shape");
+  expectRefused(m, "states[0].shape: missing");
+  m = makeManifest();
+  m["states"][0]["init"] = {{"kind", "fill"}};
+  expectRefused(m, "states[0].init.value: missing");
+  m = makeManifest();
+  m["states"][0]["shard"] = {1, 2, 3};
+  expectRefused(m, "states[0].shard: not a list of 2 numbers");
+  m = makeManifest();
   m["functions"]["train_step"]["inputs"][1].erase("dtype");
   expectRefused(m, "functions.train_step.inputs[1].dtype: missing");
   m = makeManifest();

@@ -7,6 +7,7 @@
 #include "dialects/ingot/ir/Diagnostics.h"
 #include "dialects/ingot/ir/Dialect.h"
 #include "dialects/ingot/ir/States.h"
+#include "dialects/ingot/support/ElementTypes.h"
 #include "dialects/ingot/target/Target.h"
 #include "frontends/onnx/Import.h"
 #include "frontends/onnx/export/TrainingModel.h"
@@ -19,6 +20,7 @@
 #include "passes/Registration.h"
 #include "passes/targets/Passes.h"
 #include "passes/targets/host/BuildManifest.h"
+#include "passes/targets/host/ManifestWriter.h"
 #include "passes/targets/host/Object.h"
 #include "passes/targets/host/Passes.h"
 #include "runtime/checkpoint/SafeTensors.h"
@@ -99,12 +101,12 @@ private:
   /// Runs passes on the module.
   bool runPasses(llvm::function_ref<void(OpPassManager &)> build);
   void writeModule();
-  WeightStorage chooseStorage();
+  runtime::WeightsKind chooseStorage();
   /// States with values that the manifest cannot say, as safetensors.
   void writeWeights(const std::string &path);
   /// Kernels as code of the target; a device's code goes to `device`.
   bool makeKernels(DeviceCode &device);
-  std::string manifest(WeightStorage storage);
+  std::string manifest(runtime::WeightsKind storage);
   void writeText(const std::string &path, const std::string &bytes);
 
   const CompilerOptions &options;
@@ -186,27 +188,17 @@ void Compiler::writeModule() {
   writeText(options.output, text);
 }
 
-WeightStorage Compiler::chooseStorage() {
+runtime::WeightsKind Compiler::chooseStorage() {
   if (options.weights == "none")
-    return WeightStorage::None;
+    return runtime::WeightsKind::None;
   if (options.weights == "sidecar")
-    return WeightStorage::Sidecar;
+    return runtime::WeightsKind::Sidecar;
   int64_t bytes = 0;
   for (auto state : model.module->getOps<StateOp>())
     if (!splatValue(state))
       bytes += byteSize(state.getTensorType());
-  return bytes <= kEmbedLimit ? WeightStorage::Embed : WeightStorage::Sidecar;
-}
-
-runtime::DType dtypeOf(Type type) {
-  std::string name = type.isInteger(1)          ? "bool"
-                     : type.isUnsignedInteger() ? "u"
-                     : type.isBF16()            ? "bf16"
-                     : isa<FloatType>(type)     ? "f"
-                                                : "i";
-  if (name.size() == 1)
-    name += std::to_string(type.getIntOrFloatBitWidth());
-  return runtime::parseDType(name).value();
+  return bytes <= kEmbedLimit ? runtime::WeightsKind::Embed
+                              : runtime::WeightsKind::Sidecar;
 }
 
 void Compiler::writeWeights(const std::string &path) {
@@ -220,7 +212,7 @@ void Compiler::writeWeights(const std::string &path) {
     RankedTensorType type = state.getTensorType();
     StringRef bytes = stateBytes(state, storage.emplace_back());
     content.tensors[state.getSymName().str()] = {
-        dtypeOf(type.getElementType()), type.getShape().vec(),
+        getDType(type.getElementType()), type.getShape().vec(),
         std::string_view(bytes.data(), bytes.size())};
   }
   runtime::AtomicFile file(path);
@@ -228,31 +220,32 @@ void Compiler::writeWeights(const std::string &path) {
   file.commit();
 }
 
-std::string Compiler::manifest(WeightStorage storage) {
-  llvm::json::Object object = buildManifest(*model.module, storage);
-  object["target"] = target.describe();
-  object["compiler_options"] = llvm::json::Array(options.names);
-  llvm::json::Array segments;
+std::string Compiler::manifest(runtime::WeightsKind storage) {
+  runtime::ModuleSpec described = buildManifest(*model.module, storage);
+  described.target = target.describe();
+  described.compilerOptions = options.names;
   SymbolTable symbols(*model.module);
   for (const auto &segment : model.exportTemplate.segments) {
     if (segment.literalBytes > 0)
-      segments.push_back(llvm::json::Object{{"literal", segment.literalBytes}});
+      described.exportPieces.emplace_back().literal = segment.literalBytes;
     if (segment.state.empty())
       continue;
     auto state = symbols.lookup<StateOp>(segment.state);
-    Type element = state.getTensorType().getElementType();
-    segments.push_back(llvm::json::Object{
-        {"state", segment.state},
-        {"dtype", std::string(runtime::getName(dtypeOf(element)))}});
+    runtime::ExportPiece &piece = described.exportPieces.emplace_back();
+    piece.state = segment.state;
+    piece.dtype = getDType(state.getTensorType().getElementType());
   }
-  object["export"] = std::move(segments);
   if (const std::string &classes = model.exportTemplate.classes;
       !classes.empty())
-    object["class_names"] = cantFail(llvm::json::parse(classes));
+    for (const llvm::json::Value &name :
+         *cantFail(llvm::json::parse(classes)).getAsArray())
+      described.classNames.push_back(name.getAsString()->str());
+  llvm::json::Value json = ManifestWriter::write(described);
   if (!options.report.empty())
     writeText(options.report,
-              makeReport(object, Machine::of(*model.module), std::move(graph)));
-  return llvm::formatv("{0}", llvm::json::Value(std::move(object))).str();
+              makeReport(*json.getAsObject(), Machine::of(*model.module),
+                         std::move(graph)));
+  return llvm::formatv("{0}", json).str();
 }
 
 LogicalResult Compiler::importModel() {
@@ -365,7 +358,7 @@ int Compiler::run(LinkInput &link, size_t index) {
   }
 
   // Blobs are made before lowering drops the states.
-  WeightStorage storage = chooseStorage();
+  runtime::WeightsKind storage = chooseStorage();
   std::string sidecar = options.output + ".safetensors";
   LinkInput before = std::move(link);
   link = {};
@@ -373,7 +366,7 @@ int Compiler::run(LinkInput &link, size_t index) {
   link.triple = target.getHost().triple;
   bool hasWeights =
       llvm::any_of(model.module->getOps<StateOp>(), [&](StateOp state) {
-        return !splatValue(state) && (storage != WeightStorage::None ||
+        return !splatValue(state) && (storage != runtime::WeightsKind::None ||
                                       state.getRole() != Role::Parameter);
       });
   bool isExecutable = options.emit == "exe";
@@ -382,7 +375,7 @@ int Compiler::run(LinkInput &link, size_t index) {
   llvm::FileRemover unfinished;
   std::string written;
   if (isExecutable && hasWeights) {
-    if (storage == WeightStorage::Sidecar) {
+    if (storage == runtime::WeightsKind::Sidecar) {
       runtime::OutputPaths implied;
       implied.addImplied("-o", sidecar, [](std::string_view begin) {
         return begin.find(R"("producer":"ingotc")") != std::string_view::npos;
@@ -393,7 +386,7 @@ int Compiler::run(LinkInput &link, size_t index) {
     unfinished.setFile(written);
     writeWeights(written);
     runtime::MappedFile weights(written);
-    if (storage == WeightStorage::Sidecar)
+    if (storage == runtime::WeightsKind::Sidecar)
       (*model.module)
           ->setAttr(kWeightsCrcAttr,
                     Builder(&context).getI64IntegerAttr(
@@ -467,7 +460,7 @@ int Compiler::run(LinkInput &link, size_t index) {
     return 0;
   progress.begin("linking");
   linkTrainer(link, options.output);
-  if (!written.empty() && storage == WeightStorage::Sidecar) {
+  if (!written.empty() && storage == runtime::WeightsKind::Sidecar) {
     if (std::error_code error = llvm::sys::fs::rename(written, sidecar))
       throw failure(sidecar, "cannot write: " + error.message(),
                     "check the space left and the directory's permissions");

@@ -59,9 +59,9 @@ void ingot::writeTrialData(const std::string &program, const std::string &path,
   runtime::ZipWriter writer(path);
   for (const llvm::json::Value &value : *inputs) {
     const llvm::json::Object &input = *value.getAsObject();
-    runtime::DType dtype =
-        runtime::parseDType(input.getString("dtype").value_or("").str())
-            .value();
+    runtime::DType dtype = runtime::parseName<runtime::DType>(
+                               input.getString("dtype").value_or("").str())
+                               .value();
     std::vector<int64_t> shape;
     int64_t elements = samples;
     for (const llvm::json::Value &extent : *input.getArray("shape"))

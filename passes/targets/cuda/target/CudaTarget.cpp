@@ -21,6 +21,7 @@
 #include "passes/targets/cuda/target/LibraryScratch.h"
 #include "passes/targets/host/Object.h"
 #include "passes/targets/host/ScalarPasses.h"
+#include "runtime/abi/ManifestTypes.h"
 
 #include <cmath>
 
@@ -57,11 +58,12 @@ CudaTarget::Instructions CudaTarget::getInstructions() const {
   return {/*math=*/true, /*float8=*/getCapability() >= kFirstOfFloat8};
 }
 
-llvm::json::Object CudaTarget::describe() const {
-  return llvm::json::Object{{"kind", "cuda"},
-                            {"arch", getArch()},
-                            {"features", llvm::json::Array()},
-                            {"tuning", "device"}};
+runtime::TargetDescription CudaTarget::describe() const {
+  runtime::TargetDescription described;
+  described.kind = "cuda";
+  described.arch = getArch();
+  described.tuning = runtime::TuningPlace::Device;
+  return described;
 }
 
 HostProcessor CudaTarget::getHost() const {

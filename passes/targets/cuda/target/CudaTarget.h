@@ -53,7 +53,7 @@ public:
   emitDeviceCode(mlir::ModuleOp module) const override;
   HostProcessor getHost() const override;
   llvm::StringRef getRuntime() const override { return "cuda"; }
-  llvm::json::Object describe() const override;
+  runtime::TargetDescription describe() const override;
 
   int64_t getScratchBytes(mlir::Operation *op) const override;
   int64_t getBytesOfRank(mlir::Operation *op) const override;

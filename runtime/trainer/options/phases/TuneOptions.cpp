@@ -56,7 +56,7 @@ void TuneOptions::bind(CLI::App &app) {
 
 void TuneOptions::setDefaults(const CommandLine &line, const Manifest &manifest,
                               bool observes) {
-  if (manifest.tuning != TuningPlace::Device)
+  if (manifest.target.tuning != TuningPlace::Device)
     return;
   // Algorithms of many convolutions take longer; later runs go on with them.
   constexpr int64_t most = 10;

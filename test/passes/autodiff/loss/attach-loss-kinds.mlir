@@ -75,7 +75,7 @@ func.func @forward(%x: tensor<2x3x4xf32> {ingot.kind = "data", ingot.name = "x"}
 // SMOOTH:       ingot.loss = "smooth-l1:0.5"
 
 // A sample has 12 elements, of which the mean over all elements becomes a sum.
-// KL:       ingot.loss = "kl-div"
+// KL:       ingot.loss = "kl-div", ingot.loss_terms = [#ingot.loss_term<kind = "kl-div", labels = "labels", probabilities = true>]
 // KL-LABEL: func.func @train_step(
 // KL-SAME:    tensor<2x3x4xf32> {ingot.kind = "labels"
 // KL:         ingot.log

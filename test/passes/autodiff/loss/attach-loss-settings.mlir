@@ -51,6 +51,9 @@ func.func @forward(%x: tensor<4x3xf32> {ingot.kind = "data", ingot.name = "x"})
 // FOCAL:         ingot.mul %[[LOSSES]],
 
 // TERMS:       ingot.loss = "cross-entropy:1@y+0.5*mse@z+output:aux"
+// TERMS-SAME:  ingot.loss_terms = [#ingot.loss_term<kind = "cross-entropy", output = "y", labels = "labels_y", class_axis = 1>,
+// TERMS-SAME:  #ingot.loss_term<kind = "mse", factor = 5.000000e-01 : f64, output = "z", labels = "labels_z">,
+// TERMS-SAME:  #ingot.loss_term<kind = "output", output = "aux", whole_batch = true>]
 // TERMS-LABEL: func.func @train_step(
 // TERMS-SAME:    tensor<4xi64> {ingot.classes = 3 : i64, ingot.ignored = -100 : i64, ingot.kind = "labels", ingot.name = "labels_y"}
 // TERMS-SAME:    tensor<4x3xf32> {ingot.kind = "labels", ingot.name = "labels_z"}

@@ -3,7 +3,7 @@
 
 // REMARK: remark: [Passed] Loss | Category:attach-loss | loss=cross-entropy:1, output=logits
 
-// CHECK:     module attributes {{{.*}}ingot.loss = "cross-entropy:1"
+// CHECK:     module attributes {{{.*}}ingot.loss = "cross-entropy:1", ingot.loss_terms = [#ingot.loss_term<kind = "cross-entropy", labels = "labels", class_axis = 1>]
 // CHECK-NOT: @forward
 module attributes {ingot.batch = 8 : i64} {
   ingot.state parameter @w : tensor<3xf32> = dense<1.0> : tensor<3xf32>

@@ -3,12 +3,12 @@
 
 // Tests which convolutions Winograd's algorithm computes, in all directions:
 // 3 x 3 without strides, unless --exact-math is given.
-// EXACT-NOT: math = strassen
+// EXACT-NOT: math = winograd
 
 // CHECK-LABEL: exec.step @filters
-//       CHECK: exec.call @ingot_conv({{.*}}math = strassen
-//       CHECK: exec.call @ingot_conv_input_grad({{.*}}math = strassen
-//       CHECK: exec.call @ingot_conv_filter_grad({{.*}}math = strassen
+//       CHECK: exec.call @ingot_conv({{.*}}math = winograd
+//       CHECK: exec.call @ingot_conv_input_grad({{.*}}math = winograd
+//       CHECK: exec.call @ingot_conv_filter_grad({{.*}}math = winograd
 func.func @filters(%x: tensor<8x16x16x64xf32> {ingot.name = "x", ingot.kind = "data"},
                    %w: tensor<32x64x3x3xf32> {ingot.name = "w", ingot.kind = "data"},
                    %g: tensor<8x16x16x32xf32> {ingot.name = "g", ingot.kind = "data"})
@@ -21,7 +21,7 @@ func.func @filters(%x: tensor<8x16x16x64xf32> {ingot.name = "x", ingot.kind = "d
 }
 
 // CHECK-LABEL: exec.step @strided_filters
-//   CHECK-NOT: math = strassen
+//   CHECK-NOT: math = winograd
 func.func @strided_filters(%x: tensor<8x16x16x64xf32> {ingot.name = "x", ingot.kind = "data"},
                            %w: tensor<32x64x3x3xf32> {ingot.name = "w", ingot.kind = "data"})
     -> (tensor<8x8x8x32xf32> {ingot.name = "y"}) {

@@ -80,7 +80,7 @@ ingot_conv_desc tests::drawDesc(Philox &random, ingot_dtype type) {
 ingot_conv_desc tests::drawWinogradDesc(Philox &random, ingot_dtype type) {
   ingot_conv_desc d = {};
   d.type = type;
-  d.math = INGOT_MATH_STRASSEN;
+  d.math = INGOT_MATH_WINOGRAD;
   d.channels_last = 1;
   d.spatial_rank = 2;
   d.groups = 1;

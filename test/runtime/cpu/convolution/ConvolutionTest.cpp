@@ -144,7 +144,7 @@ TEST(Convolution, ScratchOfLayersIsAsPlanned) {
         d.out[i] = (layer.size - 1) / layer.stride + 1;
       }
       if (ingot::cpu::hasWinogradForm(d))
-        d.math = INGOT_MATH_STRASSEN;
+        d.math = INGOT_MATH_WINOGRAD;
       std::vector<float> input(d.batch * d.in_channels * product(d.in, 2));
       std::vector<float> output(d.batch * d.out_channels * product(d.out, 2));
       std::vector<float> filter(d.out_channels * d.in_channels / d.groups *
@@ -287,8 +287,8 @@ TEST(Convolution, SumsInParts) {
     ingot_math math;
     double forward, filterGrad;
   };
-  for (Case c : {Case{6, 8, 512, 16, INGOT_MATH_STRASSEN, 8e-7, 8e-7},
-                 {4, 64, 16, 16, INGOT_MATH_STRASSEN, 6e-7, 8.5e-7},
+  for (Case c : {Case{6, 8, 512, 16, INGOT_MATH_WINOGRAD, 8e-7, 8e-7},
+                 {4, 64, 16, 16, INGOT_MATH_WINOGRAD, 6e-7, 8.5e-7},
                  {6, 8, 512, 16, INGOT_MATH_EXACT, 2e-7, 2e-7},
                  {4, 64, 16, 16, INGOT_MATH_EXACT, 2e-7, 3e-7}}) {
     ingot_conv_desc d = {};
@@ -305,7 +305,7 @@ TEST(Convolution, SumsInParts) {
       d.stride[i] = d.dilation[i] = d.pad_low[i] = d.pad_high[i] = 1;
       d.in[i] = d.out[i] = c.size;
     }
-    ASSERT_EQ(ingot::cpu::isWinograd(d), c.math == INGOT_MATH_STRASSEN);
+    ASSERT_EQ(ingot::cpu::isWinograd(d), c.math == INGOT_MATH_WINOGRAD);
     Philox random(7, 1);
     auto draw = [&](int64_t count) {
       std::vector<float> values(count);

@@ -118,8 +118,8 @@ constexpr ingot_function functions[] = {
 #ifndef INGOT_TEST_FEATURES
 #define INGOT_TEST_FEATURES "\"sse4.2\""
 #endif
-#ifndef INGOT_TEST_EVAL_PARTIAL
-#define INGOT_TEST_EVAL_PARTIAL "true"
+#ifndef INGOT_TEST_WHOLE_BATCH
+#define INGOT_TEST_WHOLE_BATCH "false"
 #endif
 #define INGOT_TEXT_OF(NUMBER) #NUMBER
 #define INGOT_TEXT(NUMBER) INGOT_TEXT_OF(NUMBER)
@@ -137,7 +137,8 @@ constexpr ingot_function functions[] = {
   R"("kernels": [{"name": "bias", "kind": "loop", "onnx_nodes": ["/fc/Add"],
                   "bytes": 36, "flops": 4},
                  {"name": "fc", "kind": "matmul", "onnx_nodes": ["/fc/MatMul"],
-                  "bytes": 76, "flops": 24}])"
+                  "bytes": 76, "flops": 24}],
+     "live": [], "intervals": [], "interval_kinds": [])"
 
 constexpr char manifest[] =
     R"({
@@ -145,7 +146,9 @@ constexpr char manifest[] =
     R"(, "model": "linear.onnx", "producer": "ingot test",
   "target": {"kind": "cpu", "features": [)" INGOT_TEST_FEATURES R"(]},
   "precision": "fp32", "loss": "mse", "optimizer": "momentum", "batch": 4,
-  "eval_partial": )" INGOT_TEST_EVAL_PARTIAL R"(, "weights": "embed",
+  "loss_terms": [{"kind": "mse", "labels": "labels",
+                  "whole_batch": )" INGOT_TEST_WHOLE_BATCH R"(}],
+  "weights": "embed",
   "state_bytes": 384, "arena_bytes": 448,
   "states": [
     {"name": "w", "role": "parameter", "dtype": "f32", "shape": [3, 1],

@@ -32,7 +32,7 @@ void fillAll(ingot_context *context, char *state, char *) {
 class DelayedCopyTest : public testing::Test {
 protected:
   DelayedCopyTest() {
-    manifest.targetKind = "cpu";
+    manifest.target.kind = "cpu";
     manifest.batch = 1;
     manifest.stateBytes = kStates * kStateBytes;
     manifest.arenaBytes = 64;

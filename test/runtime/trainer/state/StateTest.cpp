@@ -24,17 +24,17 @@ void doNothing(ingot_context *, char *, char *) {}
 class StateTest : public testing::Test {
 protected:
   StateTest() {
-    manifest.targetKind = "cpu";
+    manifest.target.kind = "cpu";
     manifest.batch = 1;
     manifest.weights = WeightsKind::None;
     manifest.stateBytes = 1 << 16;
     manifest.arenaBytes = 64;
     addState("w", StateRole::Parameter, DType::F32, {4000}, 0);
-    manifest.states[0].init = InitKind::Normal;
-    manifest.states[0].mean = 3;
-    manifest.states[0].deviation = 0.5;
+    manifest.states[0].init.kind = InitKind::Normal;
+    manifest.states[0].init.mean = 3;
+    manifest.states[0].init.deviation = 0.5;
     addState("seed", StateRole::Seed, DType::I64, {}, 32768);
-    manifest.states[1].init = InitKind::Fill;
+    manifest.states[1].init.kind = InitKind::Fill;
     FunctionSpec function;
     function.name = "train_step";
     manifest.functions.push_back(function);
@@ -75,11 +75,11 @@ protected:
 TEST_F(StateTest, Halves) {
   std::vector<float> whole = initialize(1);
   manifest.states[0].halves = {"w/bf16", "w/lower"};
-  addState("w/bf16", StateRole::ComputeCopy, DType::BF16, {4000}, 0);
+  addState("w/bf16", StateRole::LowCopy, DType::BF16, {4000}, 0);
   addState("w/lower", StateRole::LowerHalf, DType::I16, {4000}, 8192);
   for (size_t i : {2, 3}) {
-    manifest.states[i].init = InitKind::Copy;
-    manifest.states[i].of = "w";
+    manifest.states[i].init.kind = InitKind::Copy;
+    manifest.states[i].init.of = "w";
   }
   Session session(module, manifest);
   initializeState(session, 1, "", console);
@@ -124,20 +124,20 @@ TEST_F(StateTest, DrawsDependOnSeedAndNameAlone) {
   EXPECT_NE(one, initialize(2));
   // Another parameter before it changes nothing.
   addState("a", StateRole::Parameter, DType::F32, {8}, 40960);
-  manifest.states.back().init = InitKind::Normal;
+  manifest.states.back().init.kind = InitKind::Normal;
   std::swap(manifest.states.front(), manifest.states.back());
   EXPECT_EQ(one, initialize(1));
 }
 
 TEST_F(StateTest, MissingSidecar) {
   manifest.weights = WeightsKind::Sidecar;
-  manifest.states[0].init = InitKind::Weights;
+  manifest.states[0].init.kind = InitKind::Weights;
   EXPECT_INGOT_ERROR(ExitCode::BadInput, "weights are missing", initialize(1));
 }
 
 TEST_F(StateTest, SidecarBesideTheExecutable) {
   manifest.weights = WeightsKind::Sidecar;
-  manifest.states[0].init = InitKind::Weights;
+  manifest.states[0].init.kind = InitKind::Weights;
   std::vector<float> values(4000, 7.0f);
   SafeTensors content;
   content.tensors["w"] = {DType::F32,
@@ -160,7 +160,7 @@ TEST_F(StateTest, RefusesAModuleWithoutItsFunctions) {
 }
 
 TEST_F(StateTest, RefusesAnotherTarget) {
-  manifest.targetKind = "cuda";
+  manifest.target.kind = "cuda";
   EXPECT_INGOT_ERROR(ExitCode::Failed, "compiled for 'cuda'",
                      Session(module, manifest));
 }
@@ -175,9 +175,9 @@ TEST_F(StateTest, RefusesToExportWithoutAModel) {
 TEST_F(StateTest, FindsWhatIsNotFinite) {
   addState("half", StateRole::Parameter, DType::F16, {3}, 40960);
   addState("floor", StateRole::Frozen, DType::F32, {2}, 41024);
-  manifest.states[2].init = InitKind::Fill;
-  manifest.states[3].init = InitKind::Fill;
-  manifest.states[3].value = -INFINITY;
+  manifest.states[2].init.kind = InitKind::Fill;
+  manifest.states[3].init.kind = InitKind::Fill;
+  manifest.states[3].init.value = -INFINITY;
   Session session(module, manifest);
   initializeState(session, 1, "", console);
   const StateSpec &w = manifest.states[0];

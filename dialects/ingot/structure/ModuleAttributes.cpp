@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// Verification of the attributes that modules carry: what the manifest and the
+// passes read of them is there, and has the type that they expect.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/ingot/ir/Dialect.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/StringSet.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace ingot;
+
+static InFlightDiagnostic emitInvalid(Operation *op, NamedAttribute attribute) {
+  return op->emitOpError("F8: ")
+         << attribute.getName().getValue() << " must be ";
+}
+
+static LogicalResult verifyString(Operation *op, NamedAttribute attribute) {
+  if (isa<StringAttr>(attribute.getValue()))
+    return success();
+  return emitInvalid(op, attribute) << "a string, got " << attribute.getValue();
+}
+
+/// Numbers that count something are positive.
+static LogicalResult verifyCount(Operation *op, NamedAttribute attribute) {
+  auto number = dyn_cast<IntegerAttr>(attribute.getValue());
+  if (number && number.getValue().isStrictlyPositive())
+    return success();
+  return emitInvalid(op, attribute)
+         << "a positive integer, got " << attribute.getValue();
+}
+
+static LogicalResult verifyNames(Operation *op, NamedAttribute attribute) {
+  auto names = dyn_cast<ArrayAttr>(attribute.getValue());
+  if (!names || !llvm::all_of(names, llvm::IsaPred<StringAttr>))
+    return emitInvalid(op, attribute)
+           << "an array of strings, got " << attribute.getValue();
+  llvm::StringSet<> seen;
+  for (auto name : names.getAsRange<StringAttr>())
+    if (!seen.insert(name.getValue()).second)
+      return emitInvalid(op, attribute)
+             << "different names, got " << name << " twice";
+  return success();
+}
+
+static LogicalResult verifyLossTerms(Operation *op, NamedAttribute attribute) {
+  auto terms = dyn_cast<ArrayAttr>(attribute.getValue());
+  if (terms && !terms.empty() &&
+      llvm::all_of(terms, llvm::IsaPred<LossTermAttr>))
+    return success();
+  return emitInvalid(op, attribute)
+         << "an array of #ingot.loss_term, got " << attribute.getValue();
+}
+
+static LogicalResult verifyHyperparameters(Operation *op,
+                                           NamedAttribute attribute) {
+  auto list = dyn_cast<ArrayAttr>(attribute.getValue());
+  llvm::StringSet<> seen;
+  auto isValid = [&](Attribute entry) {
+    auto fields = dyn_cast<DictionaryAttr>(entry);
+    if (!fields || fields.size() != 2)
+      return false;
+    auto name = fields.getAs<StringAttr>("name");
+    return name && fields.getAs<FloatAttr>("default") &&
+           seen.insert(name.getValue()).second;
+  };
+  if (list && llvm::all_of(list, isValid))
+    return success();
+  return emitInvalid(op, attribute)
+         << "an array of {name = string, default = float} with different "
+            "names, got "
+         << attribute.getValue();
+}
+
+static LogicalResult verifyBatches(Operation *op, NamedAttribute attribute) {
+  auto batches = dyn_cast<DenseI64ArrayAttr>(attribute.getValue());
+  if (!batches || llvm::any_of(batches.asArrayRef(),
+                               [](int64_t batch) { return batch <= 0; }))
+    return emitInvalid(op, attribute)
+           << "an array of positive integers, got " << attribute.getValue();
+  auto variants = op->getAttrOfType<ArrayAttr>(kVariantsAttr);
+  if (variants && static_cast<int64_t>(variants.size()) == batches.size())
+    return success();
+  return emitInvalid(op, attribute)
+         << "one number for each of " << kVariantsAttr << ", got "
+         << attribute.getValue();
+}
+
+LogicalResult LossTermAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                   StringRef kind, FloatAttr factor,
+                                   StringRef output, StringRef labels,
+                                   std::optional<int64_t> classAxis,
+                                   bool probabilities, bool wholeBatch) {
+  if (kind.empty())
+    return emitError() << "a term of the loss must have a kind";
+  if (factor && !factor.getValue().isFinite())
+    return emitError() << "the factor of a term must be finite, got " << factor;
+  if (wholeBatch ? output.empty() || !labels.empty() : labels.empty())
+    return emitError() << "a term must have labels, or the output that is the "
+                          "loss of a whole batch";
+  if (classAxis && (*classAxis < 1 || probabilities || wholeBatch))
+    return emitError() << "the axis " << *classAxis
+                       << " of classes must be one of labels that are classes, "
+                          "after that of the samples";
+  return success();
+}
+
+LogicalResult IngotDialect::verifyOperationAttribute(Operation *op,
+                                                     NamedAttribute attribute) {
+  using Verify = LogicalResult (*)(Operation *, NamedAttribute);
+  StringRef name = attribute.getName();
+  Verify verify = nullptr;
+  if (name == kModelAttr || name == kLossAttr || name == kPrecisionAttr ||
+      name == kOptimizerAttr)
+    verify = verifyString;
+  else if (name == kBatchAttr || name == kGradAccumulationAttr ||
+           name == kUncompressedStepsAttr)
+    verify = verifyCount;
+  else if (name == kMetricsAttr || name == kTrainMetricsAttr ||
+           name == kShiftedLabelsAttr || name == kVariantsAttr)
+    verify = verifyNames;
+  else if (name == kLossTermsAttr)
+    verify = verifyLossTerms;
+  else if (name == kHyperparametersAttr)
+    verify = verifyHyperparameters;
+  else if (name == kBatchesAttr)
+    verify = verifyBatches;
+  if (!verify)
+    return success();
+  if (!isa<ModuleOp>(op))
+    return op->emitOpError("F8: ")
+           << attribute.getName().getValue() << " belongs to a module";
+  return verify(op, attribute);
+}
