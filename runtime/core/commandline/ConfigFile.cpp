@@ -3,6 +3,7 @@
 #include "runtime/core/commandline/ConfigFile.h"
 
 #include "runtime/core/commandline/OptionChecks.h"
+#include "runtime/core/text/ByteOrderMark.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -18,7 +19,8 @@ namespace {
 /// Reads the text of a configuration from its beginning to its end.
 class ConfigParser {
 public:
-  explicit ConfigParser(std::string_view text) : text(text) {}
+  explicit ConfigParser(std::string_view text)
+      : text(skipByteOrderMark(text)) {}
 
   std::vector<CLI::ConfigItem> parse();
 

@@ -4,6 +4,7 @@
 
 #include "runtime/core/Error.h"
 #include "runtime/data/files/Pipes.h"
+#include "runtime/data/streams/RecordSplitter.h"
 #include "runtime/data/streams/SampleStream.h"
 #include "runtime/data/unpacking/Gzip.h"
 #include "runtime/data/unpacking/Zstd.h"
@@ -11,6 +12,11 @@
 #include <filesystem>
 
 using namespace ingot::runtime;
+
+static bool isTableByContent(std::string_view bytes) {
+  return guessKind(bytes, /*isAtEnd=*/true, /*areTokens=*/false).kind ==
+         StreamKind::Table;
+}
 
 std::unique_ptr<Reader>
 ingot::runtime::openReader(const std::string &path,
@@ -38,14 +44,10 @@ ingot::runtime::openReader(const std::string &path,
     return openTar(std::move(file));
   if (!isArray && areJsonLines(bytes))
     return openJsonLines(std::move(file));
-  if (!isArray && isTable(path))
+  // What comes through a pipe has no name to tell a table by.
+  if (!isArray && (isTable(path) || (isPipe(path) && isTableByContent(bytes))))
     return openTable(std::move(file));
   if (!isArray)
-    throw badInput(
-        path, "no kind of file that samples are read from",
-        "give a file of one of the kinds .npz, .npy, .bin, .tar, "
-        ".arrow, .parquet, .jsonl and .csv, or a folder DIR/CLASS/FILE of "
-        "pictures; .tar and others may be compressed with gzip or "
-        "zstd");
+    throw unknownKind(path);
   return openArrays(std::move(file), options.only);
 }

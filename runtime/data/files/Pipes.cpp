@@ -46,10 +46,21 @@ Pipe::Pipe(const std::string &given)
   if (descriptor < 0)
     throw badInput(path, "cannot open: " + describeErrno(),
                    "check the path and its permissions");
+  auto refuse = [&](const std::string &what) {
+    return badInput(path, what,
+                    "write samples to the trainer, as in: generator | trainer "
+                    "--data -");
+  };
   if (isatty(descriptor))
-    throw badInput(path, "standard input is a terminal",
-                   "write samples to the trainer, as in: generator | trainer "
-                   "--data -");
+    throw refuse("standard input is a terminal");
+  // A device may have no end, and nothing ever comes from an end to write to.
+  struct stat status;
+  if (fstat(descriptor, &status) == 0 &&
+      (S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode)))
+    throw refuse("standard input is a device");
+  int flags = fcntl(descriptor, F_GETFL);
+  if (flags >= 0 && (flags & O_ACCMODE) == O_WRONLY)
+    throw refuse("standard input is open for writing only");
 }
 
 Pipe::~Pipe() {

@@ -4,6 +4,7 @@
 
 #include "runtime/core/Error.h"
 #include "runtime/core/File.h"
+#include "runtime/core/text/ByteOrderMark.h"
 
 #include <algorithm>
 #include <cctype>
@@ -118,7 +119,7 @@ private:
     if (lists == kMostLists)
       throw badInput(path, "lists name each other", "name files in lists");
     MappedFile list(path);
-    std::string_view text = list.getBytes();
+    std::string_view text = skipByteOrderMark(list.getBytes());
     fs::path folder = fs::path(path).parent_path();
     size_t before = result.files.size();
     while (!text.empty()) {

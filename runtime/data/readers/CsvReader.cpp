@@ -10,6 +10,7 @@
 
 #include "runtime/core/Error.h"
 #include "runtime/core/Text.h"
+#include "runtime/core/text/ByteOrderMark.h"
 #include "runtime/data/readers/TableReader.h"
 
 #include <algorithm>
@@ -47,8 +48,7 @@ public:
   explicit CsvReader(MappedFile given)
       : TableReader(given.getPath()), file(std::move(given)) {
     std::string_view bytes = file.getBytes();
-    constexpr std::string_view mark = "\xef\xbb\xbf";
-    size_t at = bytes.starts_with(mark) ? mark.size() : 0;
+    size_t at = bytes.size() - skipByteOrderMark(bytes).size();
     std::string_view header = takeLine(bytes, at);
     chooseSeparator(header);
     nameColumns(header);

@@ -11,6 +11,7 @@
 #include "runtime/core/Error.h"
 #include "runtime/core/Text.h"
 #include "runtime/core/text/BoundedJson.h"
+#include "runtime/core/text/ByteOrderMark.h"
 
 #include <algorithm>
 #include <cstring>
@@ -188,6 +189,7 @@ Value ingot::runtime::readKey(std::string_view text, const std::string &key,
 }
 
 bool ingot::runtime::areJsonLines(std::string_view bytes) {
+  bytes = skipByteOrderMark(bytes);
   size_t first = bytes.find_first_not_of(" \t\r\n");
   return first != std::string_view::npos && bytes[first] == '{';
 }
@@ -199,7 +201,8 @@ public:
   JsonLinesReader(MappedFile given, std::vector<std::string> known)
       : Reader(given.getPath()), file(std::move(given)) {
     std::string_view bytes = file.getBytes();
-    for (size_t at = 0; at < bytes.size();) {
+    for (size_t at = bytes.size() - skipByteOrderMark(bytes).size();
+         at < bytes.size();) {
       size_t end = bytes.find('\n', at);
       if (end == std::string_view::npos)
         end = bytes.size();

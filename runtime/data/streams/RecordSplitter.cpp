@@ -14,6 +14,8 @@ using namespace ingot::runtime;
 
 /// A block of tar, which is enough to tell all kinds by.
 static constexpr size_t kBlock = 512;
+/// The names of a table's columns are not longer.
+static constexpr size_t kMostNames = size_t(1) << 20;
 
 static bool isText(std::string_view line) {
   return std::none_of(line.begin(), line.end(), [](char c) {
@@ -31,15 +33,25 @@ StreamGuess ingot::runtime::guessKind(std::string_view begin, bool isAtEnd,
     return {std::nullopt, /*needsMore=*/true};
   if (isZip(begin) || isNpy(begin) || isArrow(begin) || isParquet(begin) ||
       isGzip(begin) || isZstd(begin) || isTokenIndex(begin))
-    return {};
+    return {std::nullopt, /*needsMore=*/false, /*isWhole=*/true};
   if (isTokens(begin))
     return {StreamKind::Tokens};
   if (isTar(begin))
     return {StreamKind::Tar};
-  size_t end = begin.find('\n');
-  if (end != std::string_view::npos && end != 0 && isText(begin.substr(0, end)))
+  if (!isText(begin.substr(0, begin.find('\n'))) || begin.starts_with('\n'))
+    return {};
+  if (begin.find('\n') != std::string_view::npos)
     return {StreamKind::Table};
-  return {};
+  // Tables of many columns have a long first line.
+  return {std::nullopt, /*needsMore=*/!isAtEnd && begin.size() < kMostNames};
+}
+
+Error ingot::runtime::unknownKind(const std::string &path) {
+  return badInput(path, "no kind of file that samples are read from",
+                  "give a file of one of the kinds .npz, .npy, .bin, .tar, "
+                  ".arrow, .parquet, .jsonl and .csv, or a folder "
+                  "DIR/CLASS/FILE of pictures; .tar and others may be "
+                  "compressed with gzip or zstd");
 }
 
 namespace {
@@ -100,11 +112,17 @@ private:
 
 class TokenSplitter : public RecordSplitter {
 public:
-  TokenSplitter(int64_t window, DType type)
-      : window(static_cast<size_t>(window)),
-        size(static_cast<size_t>(getSize(type))) {}
+  explicit TokenSplitter(const SplitterOptions &options)
+      : path(options.path), type(options.tokens),
+        window(static_cast<size_t>(options.window)),
+        size(static_cast<size_t>(getSize(options.tokens))) {}
 
   Part find(std::string_view bytes, bool isAtEnd) override {
+    if (isAtEnd && bytes.size() % size != 0)
+      throw badInput(path,
+                     "the bytes cannot be divided into tokens of type " +
+                         std::string(getName(type)),
+                     "give the type that the tokens were written with");
     size_t count = bytes.size() / size;
     // A sample needs the token after its last one, with which the next begins.
     size_t samples = count == 0 ? 0 : (count - 1) / window;
@@ -115,6 +133,8 @@ public:
   void remove(size_t count) override {}
 
 private:
+  std::string path;
+  DType type;
   size_t window, size;
 };
 
@@ -168,7 +188,7 @@ ingot::runtime::makeSplitter(StreamKind kind, const SplitterOptions &options) {
   case StreamKind::Table:
     return std::make_unique<TableSplitter>();
   case StreamKind::Tokens:
-    return std::make_unique<TokenSplitter>(options.window, options.tokens);
+    return std::make_unique<TokenSplitter>(options);
   case StreamKind::Tar:
     break;
   }

@@ -8,6 +8,7 @@
 #ifndef INGOT_RUNTIME_DATA_STREAMS_RECORDSPLITTER_H
 #define INGOT_RUNTIME_DATA_STREAMS_RECORDSPLITTER_H
 
+#include "runtime/core/Error.h"
 #include "runtime/data/readers/Readers.h"
 
 #include <memory>
@@ -25,8 +26,14 @@ struct StreamGuess {
   std::optional<StreamKind> kind;
   /// Whether more bytes would tell more.
   bool needsMore = false;
+  /// Whether it is a file that is read as a whole, and not one of no known
+  /// kind.
+  bool isWhole = false;
 };
 StreamGuess guessKind(std::string_view begin, bool isAtEnd, bool areTokens);
+
+/// The error of a file, or a stream, that is of no known kind.
+Error unknownKind(const std::string &path);
 
 /// Finds whole samples at the begin of bytes that grow at their end. What was
 /// looked at is not looked at again.

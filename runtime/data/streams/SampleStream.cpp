@@ -51,6 +51,12 @@ private:
 
 } // namespace
 
+static Error noSamples(const std::string &path) {
+  return badInput(path, "no samples have come",
+                  "write samples to the trainer, as in: generator | trainer "
+                  "--data -");
+}
+
 SampleStream::SampleStream(std::string path, std::function<bool()> isStopped)
     : path(std::move(path)), isStopped(std::move(isStopped)) {}
 
@@ -70,6 +76,11 @@ SampleStream::open(const std::string &path, std::optional<DType> tokens,
       break;
     begin = stream->pending;
   }
+  if (begin.empty() && stream->isAtEnd)
+    throw noSamples(path);
+  // A stream of no known kind may have no end.
+  if (!guess.kind && !guess.isWhole && !guess.needsMore)
+    throw unknownKind(path);
   if (!guess.kind) {
     keepInput(path, *stream->pipe, begin);
     return nullptr;
@@ -98,9 +109,7 @@ std::unique_ptr<Reader> SampleStream::makeReader(const ReaderOptions &given) {
   }
   splitter = makeSplitter(kind, how);
   if (!wait(0))
-    throw badInput(path, "no samples have come",
-                   "write samples to the trainer, as in: generator | trainer "
-                   "--data -");
+    throw noSamples(path);
   return std::make_unique<StreamReader>(path, shared_from_this(),
                                         *find(0)->reader);
 }
@@ -125,6 +134,10 @@ bool SampleStream::receive() {
     if (!some)
       continue;
     isAtEnd = *some == 0;
+    if (isAtEnd && (tokenBytes != 0 || !header.empty()))
+      throw badInput(path, "there are fewer tokens than their header says",
+                     "write as many tokens as headers say, or none and the "
+                     "type of the tokens, as in --data -:u16");
     append(std::string_view(piece).substr(0, *some));
     return true;
   }

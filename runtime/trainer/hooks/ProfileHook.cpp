@@ -3,8 +3,11 @@
 #include "runtime/trainer/hooks/ProfileHook.h"
 
 #include "runtime/comm/Communicator.h"
+#include "runtime/core/console/Console.h"
 #include "runtime/trainer/run/Outcome.h"
 #include "runtime/trainer/run/RunPlan.h"
+
+#include <fmt/format.h>
 
 using namespace ingot::runtime;
 
@@ -23,6 +26,14 @@ static ProfileSchedule makeSchedule(const RunContext &context,
 ProfileHook::ProfileHook(const RunContext &context, const RunPlan &plan)
     : context(context),
       profiler(context.session.getContext(), makeSchedule(context, plan)) {
+  const std::optional<ProfileSchedule> &schedule =
+      context.options.observe.profileSchedule;
+  int64_t steps = plan.getTotal() - plan.getStep();
+  if (schedule && steps <= schedule->wait + schedule->warmup)
+    context.console.noteOnce(fmt::format(
+        "no step is profiled: --profile-steps begins after {} steps, and the "
+        "run takes {}",
+        schedule->wait + schedule->warmup, steps));
   context.session.prepareProfile();
 }
 

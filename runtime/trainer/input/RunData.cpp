@@ -148,6 +148,14 @@ void RunData::findClasses(const DataFiles &files, const std::string &option) {
                              ": labels are those of " + option);
 }
 
+/// Whether the first samples of some data are parts of files of tokens.
+static bool haveTokens(const Datasets &data) {
+  return std::any_of(data.begin(), data.end(), [](const auto &samples) {
+    return samples && samples->getSamples() > 0 &&
+           samples->countTokens(0).tokens > 0;
+  });
+}
+
 void RunData::openTraining() {
   if (context.options.data.training.empty())
     return;
@@ -158,6 +166,10 @@ void RunData::openTraining() {
   if (stream)
     start.shuffle = false;
   training = open(files, *context.session.findFunction("train_step"));
+  if (context.options.line.isGiven("--token-offsets") && !haveTokens(training))
+    throw usageError("--token-offsets",
+                     "is for samples that are parts of files of tokens",
+                     "leave it out");
   if (stream)
     sampleStream();
   else

@@ -93,6 +93,10 @@ static void checkNeeds(const Options &options) {
   if (data.evaluation.empty() && options.save.predict)
     throw usageError("--predict", "needs --eval-data",
                      "give --eval-data FILE.npz with the samples to predict");
+  if (options.line.isGiven("--ranks"))
+    throw usageError("--ranks", "is for --inspect",
+                     "add --inspect; a run has as many ranks as mpirun -n N, "
+                     "torchrun or Slurm starts");
   if (data.evaluation.empty() && data.evalEvery)
     throw usageError("--eval-every", "needs --eval-data",
                      "give --eval-data FILE.npz");

@@ -145,6 +145,9 @@ def offsets(ingot):
         )[0]
         check([row["loss"] for row in rows] == want[count + 1 :], f"resumed with {how}")
     ingot.check_error([trainer, *data, "--no-shuffle", "--token-offsets", "random"], 2, "--token-offsets")
+    # Other samples begin where they begin.
+    arrays = save(ingot, ids=np.zeros((4, 16), np.int64), labels=np.zeros((4, 16), np.int64))
+    ingot.check_error([trainer, "--data", arrays, "--token-offsets", "random"], 2, "--token-offsets", "files of tokens")
 
 
 @case("evaluations of a part of the data are spread over it")

@@ -113,6 +113,16 @@ def kinds(ingot):
     path.write_text(table)
     want = losses(ingot, trainer, "--data", path, "--no-shuffle")
     check(feed(ingot, trainer, table)[0].losses() == want, "a table")
+    # Content tells a table that is read to its end.
+    whole, _ = feed(ingot, trainer, table, "--epochs", "2", "--no-shuffle")
+    check(whole.losses() == losses(ingot, trainer, "--data", path, "--no-shuffle", "--epochs", "2"), "a whole table")
+    with path.open() as content:
+        check(subprocess.run([trainer, "--data", "-"], stdin=content, timeout=60).returncode == 0, "a file of a table")
+    # Programs on Windows begin text with a mark.
+    lines, listed = ingot.path("marked.jsonl"), ingot.path("list.txt")
+    lines.write_text("\ufeff" + "".join(make_lines(12)))
+    listed.write_text(f"\ufeff{lines}\n")
+    check(len(losses(ingot, trainer, "--data", f"@{listed}")) == 6, "lines and a list that begin with a mark")
     archive = ingot.path("t.tar")
     folder = ingot.path("members")
     folder.mkdir()
@@ -191,3 +201,20 @@ def refused(ingot):
     with path.open() as content:
         again = subprocess.run([trainer, "--data", "-", "--epochs", "2"], stdin=content, timeout=60)
     check(again.returncode == 0, "standard input that is a file")
+    # What never ends, or never begins, and a stream of no known kind.
+
+    def refuses(content, words):
+        process = subprocess.run([trainer, "--data", "-"], stdin=content, capture_output=True, text=True, timeout=60)
+        check(process.returncode == 3 and words in process.stderr, process.stderr)
+
+    for name, mode in (("/dev/zero", "r"), ("/dev/null", "a")):
+        with open(name, mode) as device:
+            refuses(device, "input is a device")
+    ends = os.pipe()
+    refuses(ends[1], "input is open for writing only")
+    for end in ends:
+        os.close(end)
+    endless = subprocess.Popen(["cat", "/dev/zero"], stdout=subprocess.PIPE)
+    refuses(endless.stdout, "no kind of file")
+    endless.stdout.close()
+    endless.wait()

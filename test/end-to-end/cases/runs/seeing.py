@@ -95,6 +95,17 @@ def perfetto(ingot):
     check(line == ",".join(map(str, expected)), f"{line} instead of {expected}")
 
 
+@case("what-reports-nothing-is-said")
+def nothing(ingot):
+    trainer, path = digits(ingot, "--optimizer", "adamw", "--clip"), ingot.path("trace.json")
+    flags = ["--data", DIGITS / "train.npz", "--steps", "3"]
+    result = ingot.succeed([trainer, *flags, "--profile", path, "--profile-steps", "2:1:6"])
+    check("note: no step is profiled: --profile-steps begins after 3 steps" in result.err, result.err)
+    # Ranks are what starts them; the option does not.
+    ingot.check_error([trainer, *flags, "--ranks", "2"], 2, "--ranks", "is for --inspect")
+    ingot.succeed([trainer, "--inspect", "--ranks", "2"])
+
+
 @case("profile-of-a-window")
 def window(ingot):
     """Steps after the wait and the warm-up; the parts of the step add up to it."""

@@ -134,6 +134,19 @@ std::string makeTable() {
   return lines;
 }
 
+/// Its first line comes in several pieces.
+std::string makeWideTable() {
+  std::string lines = "label";
+  for (int i = 0; i < 300; ++i)
+    lines += ",column " + std::to_string(i);
+  for (int row = 0; row < 3; ++row) {
+    lines += "\n" + std::to_string(row);
+    for (int i = 0; i < 300; ++i)
+      lines += "," + std::to_string(i * row);
+  }
+  return lines;
+}
+
 std::vector<uint16_t> makeTokens(int count) {
   std::vector<uint16_t> tokens;
   for (int i = 0; i < count; ++i)
@@ -167,7 +180,10 @@ INSTANTIATE_TEST_SUITE_P(
     Kinds, SampleStreamTest,
     testing::Values(
         Content{"lines", "a.jsonl", makeLines()},
+        Content{"lines with a mark", "b.jsonl", "\xef\xbb\xbf" + makeLines()},
         Content{"table", "a.csv", makeTable()},
+        Content{"table with a mark", "b.csv", "\xef\xbb\xbf" + makeTable()},
+        Content{"wide table", "c.csv", makeWideTable()},
         Content{"tokens", "a.raw", makeBytes(makeTokens(700)), DType::U16},
         Content{"tokens with a header", "a.bin",
                 makeTokenHeader(20240520, 1, 300) + makeBytes(makeTokens(300))},
@@ -207,6 +223,56 @@ TEST_F(StreamsTest, OtherKindsAreReadAsAWhole) {
   auto reader = openReader(path, {});
   EXPECT_EQ(reader->getKind(), "npy");
   EXPECT_EQ(reader->load(0)->shape[0], 500);
+}
+
+TEST_F(StreamsTest, TablesThatAreReadAsAWholeNeedNoName) {
+  for (const std::string &table : {makeTable(), makeWideTable()}) {
+    static int number = 0;
+    std::string path = folder / ("table" + std::to_string(number++));
+    Writer writer(path, table, 400);
+    auto reader = openReader(path, {});
+    EXPECT_EQ(reader->getKind(), "CSV");
+    EXPECT_TRUE(reader->findField("label"));
+  }
+}
+
+/// It may have no end.
+TEST_F(StreamsTest, NoKnownKindIsRefusedAtOnce) {
+  for (const std::string &content :
+       {std::string(2000, '\0'), std::string(2000, '\xc3') + '\1',
+        std::string(3 << 20, 'x'), std::string("\n\n\n"), std::string("x")}) {
+    static int number = 0;
+    std::string path = folder / ("unknown" + std::to_string(number++));
+    Writer writer(path, content, 100000);
+    writer.mayEnd = content.size() < 512;
+    EXPECT_INGOT_ERROR(
+        ExitCode::BadInput, "no kind of file",
+        SampleStream::open(path, std::nullopt, [] { return false; }));
+  }
+}
+
+TEST_F(StreamsTest, TokensThatAreCutOffAreNamed) {
+  ReaderOptions options;
+  options.getWindow = [] { return 3; };
+  auto waitForAll = [&](const std::string &name, const std::string &bytes,
+                        std::optional<DType> tokens) {
+    Writer writer(folder / name, bytes, 100);
+    auto stream = SampleStream::open(writer.path, tokens, [] { return false; });
+    auto reader = stream->makeReader(options);
+    stream->wait(1000);
+  };
+  std::string tokens = makeBytes(makeTokens(300));
+  EXPECT_INGOT_ERROR(ExitCode::BadInput,
+                     "cannot be divided into tokens of type u16",
+                     waitForAll("odd", tokens.substr(0, 599), DType::U16));
+  std::string header = makeTokenHeader(20240520, 1, 300);
+  EXPECT_INGOT_ERROR(
+      ExitCode::BadInput, "fewer tokens than their header says",
+      waitForAll("few", header + tokens.substr(0, 400), std::nullopt));
+  EXPECT_INGOT_ERROR(ExitCode::BadInput, "fewer tokens than their header says",
+                     waitForAll("no second",
+                                header + tokens + header.substr(0, 500),
+                                std::nullopt));
 }
 
 TEST_F(StreamsTest, WaitsEnd) {

@@ -211,6 +211,11 @@ TEST_F(ConfigTest, KeepsEveryCharacter) {
             (std::vector<std::string>{"a.npz", "b.npz"}));
   EXPECT_EQ(parseFile("data = \"a\\.b\"\n").options->data.training,
             std::vector<std::string>{"a\\.b"});
+  // The byte order mark of programs on Windows.
+  EXPECT_EQ(parseFile("\xef\xbb\xbf"
+                      "data = a.npz\n")
+                .options->data.training,
+            std::vector<std::string>{"a.npz"});
 }
 
 TEST_F(ConfigTest, RefusesWhatIsNoConfiguration) {
