@@ -8,12 +8,12 @@
 #include "runtime/checkpoint/SafeTensors.h"
 
 #include "runtime/core/Error.h"
+#include "runtime/core/JsonLibrary.h"
 #include "runtime/core/files/Crc32.h"
 #include "runtime/core/text/BoundedJson.h"
 
 #include <algorithm>
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <numeric>
 
 using namespace ingot::runtime;

@@ -10,10 +10,10 @@
 #include "runtime/abi/Abi.h"
 #include "runtime/abi/Align.h"
 #include "runtime/core/DType.h"
+#include "runtime/core/JsonLibrary.h"
 #include "runtime/core/ManifestField.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 using namespace ingot::runtime;
 using nlohmann::json;

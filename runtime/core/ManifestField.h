@@ -10,10 +10,10 @@
 
 #include "runtime/abi/ManifestSupport.h"
 #include "runtime/core/Error.h"
+#include "runtime/core/JsonLibrary.h"
 
 #include <cstdint>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <utility>

@@ -5,7 +5,10 @@
 // declares them in the way of the library at hand.
 
 #define _GNU_SOURCE
+#include <errno.h>
+#include <malloc.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -78,3 +81,32 @@ char __libc_single_threaded = 0;
 
 /// The number of the thread in the system (2.30).
 pid_t gettid(void) { return (pid_t)syscall(SYS_gettid); }
+
+//===----------------------------------------------------------------------===//
+// Numbers
+//===----------------------------------------------------------------------===//
+
+/// A random number (2.36), of which std::random_device makes use.
+uint32_t arc4random(void) {
+  uint32_t number = 0;
+  while (getentropy(&number, sizeof(number)) != 0 && errno == EINTR)
+    ;
+  return number;
+}
+
+/// Memory taken by malloc, counted in 64 bits (2.33). The older count wraps
+/// beyond 4 GiB.
+struct mallinfo2 mallinfo2(void) {
+#pragma clang diagnostic ignored "-Wdeprecated-declarations"
+  struct mallinfo from = mallinfo();
+  return (struct mallinfo2){.arena = (unsigned)from.arena,
+                            .ordblks = (unsigned)from.ordblks,
+                            .smblks = (unsigned)from.smblks,
+                            .hblks = (unsigned)from.hblks,
+                            .hblkhd = (unsigned)from.hblkhd,
+                            .usmblks = (unsigned)from.usmblks,
+                            .fsmblks = (unsigned)from.fsmblks,
+                            .uordblks = (unsigned)from.uordblks,
+                            .fordblks = (unsigned)from.fordblks,
+                            .keepcost = (unsigned)from.keepcost};
+}

@@ -9,6 +9,7 @@
 
 #include "runtime/core/Error.h"
 #include "runtime/core/File.h"
+#include "runtime/core/JsonLibrary.h"
 #include "runtime/core/text/BoundedJson.h"
 
 #include <cmath>
@@ -16,7 +17,6 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 #include <string_view>
 
 using namespace ingot::runtime;

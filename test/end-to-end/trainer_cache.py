@@ -53,8 +53,7 @@ class TrainerCache:
         program = self.bin / "ingotc"
         linked = sorted(path for path in (self.bin.parent / "lib/ingot").rglob("*") if path.is_file())
         loaded = subprocess.run(["ldd", program], capture_output=True, text=True).stdout.split()
-        tools = [shutil.which(name) for name in ("ld.lld-22", "ld.lld")]
-        paths = [program, *linked, *sorted(word for word in [*loaded, *filter(None, tools)] if word.startswith("/"))]
+        paths = [program, *linked, *sorted(word for word in loaded if word.startswith("/"))]
         states = [(str(path), os.stat(path).st_size, os.stat(path).st_mtime_ns) for path in paths]
         kept = self.folder / f"compiler-{digest_of(states)[:16]}"
         if not kept.exists():

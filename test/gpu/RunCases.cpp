@@ -14,6 +14,7 @@
 #include "runtime/core/Context.h"
 #include "runtime/core/Device.h"
 #include "runtime/core/Error.h"
+#include "runtime/core/JsonLibrary.h"
 
 #include <algorithm>
 #include <chrono>
@@ -21,7 +22,6 @@
 #include <cstdio>
 #include <cstring>
 #include <dlfcn.h>
-#include <nlohmann/json.hpp>
 #include <string_view>
 
 using namespace ingot::runtime;

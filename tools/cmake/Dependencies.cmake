@@ -16,6 +16,10 @@ macro(ingot_find name what)
   endif()
 endmacro()
 
+# Programs need no library that a machine may lack.
+set(ZLIB_USE_STATIC_LIBS ON)
+set(Protobuf_USE_STATIC_LIBS ON)
+
 set(llvm_cmake "/usr/lib/llvm-${INGOT_LLVM_VERSION}/lib/cmake")
 ingot_find(MLIR "MLIR ${INGOT_LLVM_VERSION}" CONFIG HINTS "${llvm_cmake}/mlir")
 if(NOT LLVM_VERSION_MAJOR EQUAL INGOT_LLVM_VERSION)
@@ -23,7 +27,12 @@ if(NOT LLVM_VERSION_MAJOR EQUAL INGOT_LLVM_VERSION)
                       "hint: run tools/setup, or set MLIR_DIR to an LLVM ${INGOT_LLVM_VERSION} installation")
 endif()
 
-set(Protobuf_USE_STATIC_LIBS OFF)
+find_library(INGOT_LLD_ELF lldELF HINTS "${LLVM_LIBRARY_DIR}")
+find_library(INGOT_LLD_COMMON lldCommon HINTS "${LLVM_LIBRARY_DIR}")
+if(NOT INGOT_LLD_ELF OR NOT INGOT_LLD_COMMON)
+  message(FATAL_ERROR "error: the libraries of LLD ${INGOT_LLVM_VERSION} not found\nhint: run tools/setup")
+endif()
+
 ingot_find(Protobuf "protobuf")
 ingot_find(ONNX "ONNX ${INGOT_ONNX_VERSION}" CONFIG HINTS "${INGOT_DEPS}/onnx-${INGOT_ONNX_VERSION}")
 ingot_find(CLI11 "CLI11" CONFIG)

@@ -53,7 +53,7 @@ list(FILTER llvm_archives EXCLUDE REGEX "CAPI|MLIRTest|Runner|Main\\.a$")
 add_library(ingot_llvm INTERFACE)
 if(llvm_archives)
   target_link_libraries(ingot_llvm INTERFACE
-    "$<IF:$<BOOL:$<TARGET_PROPERTY:INGOT_STATIC_LLVM>>,${llvm_archives};z;zstd,MLIR;LLVM>")
+    "$<IF:$<BOOL:$<TARGET_PROPERTY:INGOT_STATIC_LLVM>>,${llvm_archives};ZLIB::ZLIB;${INGOT_libzstd},MLIR;LLVM>")
 else()
   target_link_libraries(ingot_llvm INTERFACE MLIR LLVM)
 endif()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# Trainers, and the libraries that travel with them, run with the C library of
-# 2018 (glibc 2.28): they are linked against stubs that have its symbols, by a
-# start file of their own (runtime/link).
+# Trainers, the libraries that travel with them, and what makes them run with
+# the C library of 2018 (glibc 2.28): they are linked against stubs that have its
+# symbols, by a start file of their own (runtime/link).
 
 set(INGOT_C_LIBRARY libc.so.6 libm.so.6 libpthread.so.0 libdl.so.2 librt.so.1)
 
@@ -33,27 +33,55 @@ function(ingot_add_c_library processor emulation loader)
   add_custom_target(ingot_c_library${suffix} DEPENDS ${stubs} "${dir}/Start.o")
 endfunction()
 
+# Appends what closes a link to the libraries of TARGET: archives that the
+# compiler driver finds, and the stubs. Those are options: CMake would name a
+# library that is not built yet by -l, and the linker would find the machine's.
+function(ingot_link_c_library target)
+  cmake_parse_arguments(arg "" "" "ARCHIVES;STUBS;END" ${ARGN})
+  set(dir "${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/ingot/crt")
+  foreach(kind ARCHIVES END)
+    set(${kind} "")
+    foreach(name IN LISTS arg_${kind})
+      execute_process(COMMAND "${CMAKE_CXX_COMPILER}" "-print-file-name=${name}"
+                      OUTPUT_VARIABLE found OUTPUT_STRIP_TRAILING_WHITESPACE)
+      list(APPEND ${kind} "${found}")
+    endforeach()
+  endforeach()
+  set(stubs ${arg_STUBS})
+  list(TRANSFORM stubs PREPEND "${dir}/")
+  add_dependencies(${target} ingot_c_library)
+  set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS ${stubs})
+  # The stubs' folder is none to load libraries from.
+  set_target_properties(${target} PROPERTIES SKIP_BUILD_RPATH ON)
+  list(TRANSFORM stubs PREPEND "-Wl,")
+  target_link_options(${target} PRIVATE -nodefaultlibs -Wl,--as-needed)
+  target_link_libraries(${target} PRIVATE ingot_compatibility ${ARCHIVES} ${stubs} ${END})
+endfunction()
+
 # ingot_link_portably(TARGET): a shared library that trainers load. The trainer
 # has what it calls of the C++ library.
 function(ingot_link_portably target)
   if(INGOT_SANITIZE)
     return()
   endif()
-  set(dir "${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/ingot/crt")
-  set(stubs ${INGOT_C_LIBRARY})
-  list(TRANSFORM stubs PREPEND "${dir}/")
-  add_dependencies(${target} ingot_c_library)
-  # The stubs' folder is none to load libraries from.
-  set_target_properties(${target} PROPERTIES SKIP_BUILD_RPATH ON)
-  foreach(name libgcc_eh.a libc_nonshared.a)
+  target_link_options(${target} PRIVATE -Wl,--exclude-libs,ALL)
+  ingot_link_c_library(${target} ARCHIVES libgcc_eh.a libc_nonshared.a STUBS ${INGOT_C_LIBRARY})
+endfunction()
+
+# ingot_link_program_portably(TARGET): a program that users start. It has the C++
+# library in it, and needs the C library alone.
+function(ingot_link_program_portably target)
+  if(INGOT_SANITIZE)
+    return()
+  endif()
+  set(start "${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/ingot/crt/Start.o")
+  foreach(name crti.o crtbeginS.o)
     execute_process(COMMAND "${CMAKE_CXX_COMPILER}" "-print-file-name=${name}"
                     OUTPUT_VARIABLE found OUTPUT_STRIP_TRAILING_WHITESPACE)
-    list(APPEND archives "${found}")
+    list(APPEND start "${found}")
   endforeach()
-  target_link_options(${target} PRIVATE -nodefaultlibs -Wl,--exclude-libs,ALL -Wl,--as-needed)
-  set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS ${stubs})
-  # As options: CMake would name a library that is not built yet by -l, and the
-  # linker would find the machine's.
-  list(TRANSFORM stubs PREPEND "-Wl,")
-  target_link_libraries(${target} PRIVATE ingot_compatibility ${archives} ${stubs})
+  target_link_options(${target} PRIVATE -pie -nostartfiles -Wl,--gc-sections
+    $<$<CONFIG:Release>:-Wl,--strip-all> ${start})
+  ingot_link_c_library(${target} ARCHIVES libstdc++.a libgcc_eh.a libgcc.a
+    STUBS ${INGOT_C_LIBRARY} ld-linux-x86-64.so.2 END libc_nonshared.a crtendS.o crtn.o)
 endfunction()

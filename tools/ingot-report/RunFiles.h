@@ -8,7 +8,8 @@
 #ifndef INGOT_TOOLS_INGOT_REPORT_RUNFILES_H
 #define INGOT_TOOLS_INGOT_REPORT_RUNFILES_H
 
-#include <nlohmann/json.hpp>
+#include "runtime/core/JsonLibrary.h"
+
 #include <string>
 #include <string_view>
 

@@ -8,9 +8,10 @@
 #ifndef INGOT_TOOLS_INGOT_TOP_RUNLOG_H
 #define INGOT_TOOLS_INGOT_TOP_RUNLOG_H
 
+#include "runtime/core/JsonLibrary.h"
+
 #include <cstdint>
 #include <deque>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 

@@ -14,6 +14,7 @@
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/ErrorHandling.h"
 
+#include <csignal>
 #include <unistd.h>
 
 using namespace ingot;
@@ -44,6 +45,8 @@ static void reportFatalError(void * /*data*/, const char *reason,
 }
 
 int main(int argc, char **argv) {
+  // A limit on the size of files is an error of the write, like a full disk.
+  std::signal(SIGXFSZ, SIG_IGN);
   llvm::install_fatal_error_handler(reportFatalError);
   llvm::install_bad_alloc_error_handler([](void *data, const char *, bool) {
     reportFatalError(data, kOutOfMemory, /*wantsDiagnostics=*/false);

@@ -9,10 +9,10 @@
 #ifndef INGOT_RUNTIME_CORE_TEXT_BOUNDEDJSON_H
 #define INGOT_RUNTIME_CORE_TEXT_BOUNDEDJSON_H
 
+#include "runtime/core/JsonLibrary.h"
 #include "runtime/core/text/JsonDepth.h"
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <vector>

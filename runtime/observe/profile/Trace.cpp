@@ -6,12 +6,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/core/File.h"
+#include "runtime/core/JsonLibrary.h"
 #include "runtime/observe/profile/Profile.h"
 
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 
 using namespace ingot::runtime;

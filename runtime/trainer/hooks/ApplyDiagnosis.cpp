@@ -7,12 +7,12 @@
 
 #include "runtime/core/Error.h"
 #include "runtime/core/File.h"
+#include "runtime/core/JsonLibrary.h"
 #include "runtime/core/machine/Process.h"
 #include "runtime/core/text/BoundedJson.h"
 #include "runtime/trainer/hooks/Diagnoser.h"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 using namespace ingot::runtime;
 

@@ -2,13 +2,13 @@
 
 #include "runtime/trainer/hooks/StepTimer.h"
 
+#include "runtime/core/JsonLibrary.h"
 #include "runtime/core/files/Crc32.h"
 #include "runtime/core/text/BoundedJson.h"
 #include "runtime/observe/MetricsLog.h"
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 using namespace ingot::runtime;
 using Clock = std::chrono::steady_clock;

@@ -7,13 +7,13 @@
 
 #include "runtime/trainer/inspect/Inspect.h"
 
+#include "runtime/core/JsonLibrary.h"
 #include "runtime/core/Text.h"
 #include "runtime/data/loading/BatchQueue.h"
 
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
-#include <nlohmann/json.hpp>
 
 using namespace ingot::runtime;
 using nlohmann::ordered_json;

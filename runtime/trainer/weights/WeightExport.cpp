@@ -5,12 +5,12 @@
 #include "runtime/checkpoint/SafeTensors.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/File.h"
+#include "runtime/core/JsonLibrary.h"
 #include "runtime/core/Text.h"
 #include "runtime/trainer/state/State.h"
 #include "runtime/trainer/state/StateValues.h"
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 using namespace ingot::runtime;
 

@@ -6,9 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/core/Manifest.h"
+#include "runtime/core/JsonLibrary.h"
 #include "test/runtime/TestSupport.h"
-
-#include <nlohmann/json.hpp>
 
 using namespace ingot::runtime;
 using namespace ingot::runtime::test;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "runtime/observe/StepStatistics.h"
+#include "runtime/core/JsonLibrary.h"
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 using namespace ingot::runtime;
 

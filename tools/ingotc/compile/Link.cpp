@@ -2,6 +2,8 @@
 
 #include "tools/ingotc/compile/Link.h"
 
+#include "tools/ingotc/compile/Linker.h"
+
 #include "runtime/core/Error.h"
 #include "runtime/core/File.h"
 #include "runtime/core/Manifest.h"
@@ -13,7 +15,6 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/Program.h"
 #include "llvm/Support/Regex.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/TargetParser/Triple.h"
@@ -107,18 +108,6 @@ std::vector<LinkLine> readLinkFile(const std::string &directory,
   return lines;
 }
 
-std::string findLinker() {
-  fs::path bin = fs::path(runtime::getExecutablePath()).parent_path();
-  std::string beside = (bin / "ld.lld").string();
-  if (llvm::sys::fs::can_execute(beside))
-    return beside;
-  for (const char *name : {"ld.lld-22", "ld.lld"})
-    if (auto found = llvm::sys::findProgramByName(name))
-      return *found;
-  throw failure("ld.lld", "the linker LLD is not on PATH",
-                "install the package lld-22");
-}
-
 void writeFile(const std::string &path, const std::string &bytes) {
   std::error_code error;
   llvm::raw_fd_ostream file(path, error);
@@ -161,29 +150,10 @@ std::vector<std::string> neededLibraries(const std::string &path) {
   return names;
 }
 
-void runLinker(const std::string &linker, const std::vector<std::string> &args,
-               const ScratchDirectory &scratch) {
-  std::vector<llvm::StringRef> refs = {linker};
-  refs.insert(refs.end(), args.begin(), args.end());
-  std::string log = scratch.path("log");
-  std::optional<llvm::StringRef> redirects[] = {
-      llvm::StringRef(""), llvm::StringRef(log), llvm::StringRef(log)};
-  std::string message;
-  int status = llvm::sys::ExecuteAndWait(linker, refs, std::nullopt, redirects,
-                                         0, 0, &message);
-  if (status == 0)
-    return;
-  if (auto text = llvm::MemoryBuffer::getFile(log))
-    message += (*text)->getBuffer().split('\n').first.str();
-  throw failure("ld.lld", "linking failed: " + message,
-                "check the space left, and that lib/ingot beside bin is whole");
-}
-
 /// Makes a library without content, whose name says what to do. It is the first
 /// that the trainer needs, so that the loader names it where the folder of
 /// libraries was left behind.
-std::string makeMarker(const std::string &linker, const std::string &emulation,
-                       const std::string &name,
+std::string makeMarker(const std::string &emulation, const std::string &name,
                        const ScratchDirectory &scratch) {
   // The longest name that fits twice into the name of a file.
   constexpr size_t mostOfName = 100;
@@ -192,10 +162,8 @@ std::string makeMarker(const std::string &linker, const std::string &emulation,
                            : "keep-" + name + ".libs-beside-" + name;
   writeFile(scratch.path("empty"), "");
   std::string path = scratch.path(marker);
-  runLinker(linker,
-            {"-m", emulation, "-shared", "-soname", marker, "-z", "noexecstack",
-             "-o", path, "--format=binary", scratch.path("empty")},
-            scratch);
+  runLinker({"-m", emulation, "-shared", "-soname", marker, "-z", "noexecstack",
+             "-o", path, "--format=binary", scratch.path("empty")});
   return path;
 }
 
@@ -261,7 +229,6 @@ void ingot::linkTrainer(const LinkInput &input, const std::string &output) {
   std::vector<LinkLine> lines =
       readLinkFile(runtimeDirectory(input.triple), input.target, input.triple);
   std::string emulation = findLine(lines, "emulation");
-  std::string linker = findLinker();
   ScratchDirectory scratch(output);
   std::string name = llvm::sys::path::filename(output).str();
 
@@ -302,7 +269,7 @@ void ingot::linkTrainer(const LinkInput &input, const std::string &output) {
       findLine(lines, "loader"),
       // Libraries of the bundle find each other in their own directory.
       "--disable-new-dtags", "-o", executable};
-  std::string marker = makeMarker(linker, emulation, name, scratch);
+  std::string marker = makeMarker(emulation, name, scratch);
   if (!isOneFile)
     args.insert(args.end(), {"-rpath", "$ORIGIN/" + name + ".libs",
                              "--no-as-needed", marker, "--as-needed"});
@@ -332,7 +299,7 @@ void ingot::linkTrainer(const LinkInput &input, const std::string &output) {
   args.insert(args.end(), middle.begin(), middle.end());
   args.push_back("--end-group");
   args.insert(args.end(), end.begin(), end.end());
-  runLinker(linker, args, scratch);
+  runLinker(args);
 
   // The libraries are moved first: a trainer that exists is complete.
   std::string libraries = output + ".libs";

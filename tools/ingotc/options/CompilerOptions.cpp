@@ -9,7 +9,7 @@
 #include "passes/targets/host/Object.h"
 #include "runtime/core/Error.h"
 #include "runtime/trainer/options/TrainerOptions.h"
-
+#include "tools/ingotc/options/Version.h"
 #include "tools/support/CommandLine.h"
 
 #include <cstdio>
@@ -346,7 +346,7 @@ ingot::parseCompilerOptions(int argc, const char *const *argv) {
   CLI::App app("Compiles an ONNX model into an executable that trains it.",
                "ingotc");
   app.set_help_flag("-h,--help", "Print this and exit");
-  app.set_version_flag("--version", "ingotc " INGOT_VERSION,
+  app.set_version_flag("--version", describeVersion(),
                        "Print the version and exit");
   app.footer(
       "Examples:\n"

@@ -4,12 +4,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/observe/profile/Profile.h"
+#include "runtime/core/JsonLibrary.h"
 
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <unistd.h>
 
 using namespace ingot::runtime;

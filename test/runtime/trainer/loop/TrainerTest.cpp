@@ -7,10 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/checkpoint/SafeTensors.h"
+#include "runtime/core/JsonLibrary.h"
 #include "runtime/core/Random.h"
 #include "test/runtime/TestSupport.h"
-
-#include <nlohmann/json.hpp>
 
 #include <csignal>
 #include <cstring>
