@@ -52,13 +52,14 @@ public:
     if (distance == 0 || distance > done || count > size - done)
       fail();
     char *place = to + done;
+    const char *from = place - distance;
     done += count;
     if (distance >= count) {
-      std::memcpy(place, place - distance, count);
+      std::memcpy(place, from, count);
       return;
     }
     for (size_t i = 0; i < count; ++i)
-      place[i] = place[i - distance];
+      place[i] = from[i];
   }
 
 private:
