@@ -11,7 +11,8 @@ void RankOptions::bind(CLI::App &app) {
   app.add_option("--comm-timeout", timeout,
                  "Seconds that ranks wait for each other before they give up")
       ->type_name("SECONDS")
-      ->check(atLeast(1))
+      // A clock counts more in nanoseconds of 64 bits.
+      ->check(isIntegerFrom(1, 1000000000))
       ->capture_default_str()
       ->group("Run");
   addText(app, "--comm-record", record,

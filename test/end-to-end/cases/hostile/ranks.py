@@ -16,12 +16,16 @@ def unlike(ingot):
     base = [trainer, "--data", G.data, "--steps", "4", "--comm-timeout"]
     evaluates = ["--eval-data", G.data]
 
+    for limit in ("0", "1000000001", "9223372036854775807"):
+        ingot.check_error([*base, limit], 2, "--comm-timeout", "from 1 to 1000000000")
+
     def run(first, second, limit="20"):
         words = [*mpirun(1), *base, limit, *first, ":", "-n", 1, *base, limit, *second]
         return ingot.run(words, env=ALONE, timeout=90)
 
     save, out = ingot.path("save"), ingot.path("out.onnx")
-    result = run(["--save", save, "--export", out], [])
+    # The longest wait is one.
+    result = run(["--save", save, "--export", out], [], limit="1000000000")
     check(result.status == 0 and out.exists(), f"exit {result.status}: {result.err}")
     check(len(list(save.glob("step-4/shard-*"))) == 2, "the checkpoint lacks a rank's part")
     result = run(["--save", save, "--resume", save, "--steps", "6"], ["--resume", save, "--steps", "6"])
