@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The packages of tools/package, made twice, are the same bytes, small enough, and what is installed from them in empty
+systems of Debian 11, 12 and 13 compiles and trains digits to the bytes of the build tree. Needs root and mmdebstrap."""
+
+import argparse
+import os
+import pathlib
+import shutil
+import tempfile
+import time
+
+from programs import EPOCHS, FLAGS, LEAST_ACCURACY, accuracy_of, check, digest, run
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+SYSTEMS = ("bullseye", "bookworm", "trixie")
+MOST_WHEEL_BYTES = 50_000_000
+MOST_SECONDS = 60
+
+# Modules of Python for the wheel. Debian 13 keeps pip from its own modules.
+PYTHON = "python3,python3-pip,python3-venv"
+
+
+def make_system(suite, folder):
+    if (folder / "usr/bin/python3").exists():
+        return
+    shutil.rmtree(folder, ignore_errors=True)
+    run(["mmdebstrap", "--quiet", "--mode=root", "--variant=essential", f"--include={PYTHON}", suite, folder])
+
+
+def inside(folder, script):
+    """Runs a script of bash in the system with its own processes and devices."""
+    enter = f'mount -t proc proc "{folder}/proc" && mount --bind /dev "{folder}/dev" && exec chroot "{folder}" bash -ec "$0"'
+    environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LC_ALL": "C.UTF-8"}
+    environment |= {"INGOT_MACHINE": "built-in", "OMP_NUM_THREADS": "2"}
+    return run(["unshare", "--mount", "--pid", "--fork", "bash", "-c", enter, script], env=environment)
+
+
+def train(compiler, examples):
+    data = [f"--data {examples}/train.npz --eval-data {examples}/eval.npz --export /tmp/out.onnx", *EPOCHS]
+    return (
+        f"cd /tmp; rm -f digits out.onnx; {compiler} {examples}/digits.onnx -o digits {' '.join(FLAGS)} 2>&1; "
+        f"./digits {' '.join(data)} 2>&1; sha256sum digits out.onnx"
+    )
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--build-dir", type=pathlib.Path, required=True)
+    parser.add_argument("--systems", type=pathlib.Path, help="folder that keeps the systems")
+    options = parser.parse_args()
+    if os.geteuid() != 0 or not shutil.which("mmdebstrap"):
+        print("skipped: systems are made by root, with mmdebstrap")
+        return
+    with tempfile.TemporaryDirectory() as name:
+        scratch = pathlib.Path(name)
+        for output in ("one", "two"):
+            command = [ROOT / "tools/package", "--build-dir", options.build_dir, "--no-build"]
+            run([*command, "--output", scratch / output])
+        one = {path.name: digest(path) for path in (scratch / "one").iterdir()}
+        two = {path.name: digest(path) for path in (scratch / "two").iterdir()}
+        check(one == two, f"packages differ from build to build: {one} {two}")
+        for path in sorted((scratch / "one").iterdir()):
+            print(f"{path.stat().st_size / 1e6:6.1f} MB  {path.name}")
+        packages = {path.suffix: path for path in (scratch / "one").iterdir()}
+        wheel, deb, tar = packages[".whl"], packages[".deb"], packages[".xz"]
+        check(wheel.stat().st_size <= MOST_WHEEL_BYTES, f"the wheel has {wheel.stat().st_size} bytes")
+
+        examples = ROOT / "docs/examples/digits"
+        environment = {**os.environ, "INGOT_MACHINE": "built-in", "OMP_NUM_THREADS": "2"}
+        script = train(options.build_dir / "bin/ingotc", examples).replace("/tmp", str(scratch))
+        expected = run(["bash", "-ec", script], env=environment)
+        sums = expected.split("\n")[-3:-1]
+        check(accuracy_of(expected) >= LEAST_ACCURACY, expected[-500:])
+
+        for suite in SYSTEMS:
+            system = (options.systems or scratch) / suite
+            make_system(suite, system)
+            for path in (wheel, deb, tar):
+                shutil.copy(path, system / "root")
+            shutil.copytree(examples, system / "root/digits", dirs_exist_ok=True)
+            ways = {
+                deb.name: (f"dpkg -i /root/{deb.name}", "ingotc", "dpkg -r ingot"),
+                tar.name: (
+                    f"tar -xJf /root/{tar.name} -C /opt",
+                    f"/opt/{tar.name.removesuffix('.tar.xz')}/bin/ingotc",
+                    "rm -rf /opt/ingot-*",
+                ),
+                wheel.name: (
+                    f"python3 -m venv /root/venv; /root/venv/bin/pip install --no-index /root/{wheel.name}",
+                    "/root/venv/bin/ingotc",
+                    "rm -rf /root/venv",
+                ),
+            }
+            for package, (install, compiler, remove) in ways.items():
+                inside(system, install)
+                start = time.monotonic()
+                printed = inside(system, train(compiler, "/root/digits"))
+                seconds = time.monotonic() - start
+                inside(system, remove)
+                got = [line.split()[0] for line in printed.split("\n")[-3:-1]]
+                check(
+                    got == [line.split()[0] for line in sums], f"{suite}: other bytes than the build tree's: {package}"
+                )
+                check(seconds < MOST_SECONDS, f"{suite}: {seconds:.0f} s")
+                print(f"{suite}: {package}: {accuracy_of(printed):.4f} in {seconds:.1f} s, the same bytes", flush=True)
+
+
+if __name__ == "__main__":
+    main()
