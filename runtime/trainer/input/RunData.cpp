@@ -166,7 +166,8 @@ void RunData::openTraining() {
   if (stream)
     start.shuffle = false;
   training = open(files, *context.session.findFunction("train_step"));
-  if (context.options.line.isGiven("--token-offsets") && !haveTokens(training))
+  if (context.options.line.isGiven("--token-offsets") &&
+      (stream || !haveTokens(training)))
     throw usageError("--token-offsets",
                      "is for samples that are parts of files of tokens",
                      "leave it out");

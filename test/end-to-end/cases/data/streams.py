@@ -201,6 +201,11 @@ def refused(ingot):
     with path.open() as content:
         again = subprocess.run([trainer, "--data", "-", "--epochs", "2"], stdin=content, timeout=60)
     check(again.returncode == 0, "standard input that is a file")
+    # Those of a stream begin where they come.
+    tokens = write_tokens(ingot, 400).read_bytes()
+    offsets = ["--token-offsets", "random"]
+    _, out = feed(ingot, token_trainer(ingot), tokens, *offsets, data="-:u16", status=2)
+    check("error: --token-offsets: is for samples that are parts of files" in out, out)
     # What never ends, or never begins, and a stream of no known kind.
 
     def refuses(content, words):
