@@ -29,7 +29,8 @@ def make_system(suite, folder):
 
 def inside(folder, script):
     """Runs a script of bash in the system with its own processes and devices."""
-    enter = f'mount -t proc proc "{folder}/proc" && mount --bind /dev "{folder}/dev" && exec chroot "{folder}" bash -ec "$0"'
+    mounts = f'mount -t proc proc "{folder}/proc" && mount --bind /dev "{folder}/dev"'
+    enter = f'{mounts} && exec chroot "{folder}" bash -ec "$0"'
     environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LC_ALL": "C.UTF-8"}
     environment |= {"INGOT_MACHINE": "built-in", "OMP_NUM_THREADS": "2"}
     return run(["unshare", "--mount", "--pid", "--fork", "bash", "-c", enter, script], env=environment)

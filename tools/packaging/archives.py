@@ -24,15 +24,20 @@ def settle(root, time):
         os.utime(path, (time, time))
 
 
+def compress(path, output):
+    """Compresses a file as one stream: several threads would cut it by their number."""
+    with open(path, "rb") as source, open(output, "wb") as file:
+        subprocess.run(["xz", "-6", "-T1"], stdin=source, stdout=file, check=True)
+
+
 def write_tar(output, root, prefix):
-    """A tar of the settled `root` under the name `prefix`, compressed as one stream: several threads would cut it by
-    their number."""
+    """A tar of the settled `root` under the name `prefix`."""
+    tree = pathlib.Path(f"{output}.tmp")
     command = ["tar", "--sort=name", "--format=gnu", "--owner=root:0", "--group=root:0", "--numeric-owner"]
-    command += [f"--transform=flags=rSh;s,^\\.,{prefix},", "-C", root, "-cf", "-", "."]
-    with open(output, "wb") as file, subprocess.Popen(command, stdout=subprocess.PIPE) as tar:
-        subprocess.run(["xz", "-6", "-T1"], stdin=tar.stdout, stdout=file, check=True)
-    if tar.returncode:
-        raise subprocess.CalledProcessError(tar.returncode, command)
+    command += [f"--transform=flags=rSh;s,^\\.,{prefix},", "-C", root, "-cf", tree, "."]
+    subprocess.run(command, check=True)
+    compress(tree, output)
+    tree.unlink()
 
 
 def write_deb(output, tree, fields, time):
