@@ -43,14 +43,40 @@ MappedFile::MappedFile(int descriptor, const std::string &path) : path(path) {
   map(descriptor);
 }
 
+/// Reads bytes of a file; at its end there are zeros. Returns whether it could.
+static bool readAll(int descriptor, char *data, size_t size) {
+  for (size_t at = 0; at < size;) {
+    ssize_t got =
+        pread(descriptor, data + at, size - at, static_cast<off_t>(at));
+    if (got == 0)
+      return true;
+    if (got < 0 && errno != EINTR)
+      return false;
+    at += got > 0 ? static_cast<size_t>(got) : 0;
+  }
+  return true;
+}
+
 void MappedFile::map(int descriptor) {
   struct stat status;
   if (fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode))
     throw badInput(path, "not a regular file", "give the path of a file");
   size = static_cast<size_t>(status.st_size);
   void *mapped = nullptr;
-  if (size != 0)
+  bool isRead = UnmappedFiles::areInForce();
+  if (size != 0 && isRead) {
+    mapped = mmap(nullptr, size, PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (mapped != MAP_FAILED &&
+        !readAll(descriptor, static_cast<char *>(mapped), size)) {
+      int problem = errno;
+      munmap(mapped, size);
+      errno = problem;
+      mapped = MAP_FAILED;
+    }
+  } else if (size != 0) {
     mapped = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
+  }
   if (mapped == MAP_FAILED) {
     std::string problem = describeErrno();
     size = 0;
@@ -58,7 +84,8 @@ void MappedFile::map(int descriptor) {
                    "check the file system and the free memory");
   }
   data = static_cast<const char *>(mapped);
-  watchMapping(data, size, descriptor, path);
+  if (!isRead)
+    watchMapping(data, size, descriptor, path);
 }
 
 MappedFile::~MappedFile() {

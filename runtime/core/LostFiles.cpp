@@ -47,6 +47,14 @@ struct Registry {
 
 } // namespace
 
+static thread_local bool areUnmapped = false;
+
+UnmappedFiles::UnmappedFiles() : before(areUnmapped) { areUnmapped = true; }
+
+UnmappedFiles::~UnmappedFiles() { areUnmapped = before; }
+
+bool UnmappedFiles::areInForce() { return areUnmapped; }
+
 static Chunk firstChunk;
 static std::atomic<bool> hasLost = false;
 
@@ -97,15 +105,29 @@ static void handleBusError(int number, siginfo_t *info, void *context) {
   errno = saved;
 }
 
-static void installHandler() {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    struct sigaction action = {};
-    action.sa_sigaction = handleBusError;
-    action.sa_flags = SA_SIGINFO;
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGBUS, &action, &getRegistry().before);
-  });
+/// Whether the handler is installed; guarded by the registry's mutex.
+static std::atomic<bool> isInstalled = false;
+
+static void installHandler(Registry &registry) {
+  if (isInstalled)
+    return;
+  struct sigaction action = {};
+  action.sa_sigaction = handleBusError;
+  action.sa_flags = SA_SIGINFO;
+  sigemptyset(&action.sa_mask);
+  isInstalled = sigaction(SIGBUS, &action, &registry.before) == 0;
+}
+
+void ingot::runtime::removeHandler() {
+  if (!isInstalled)
+    return;
+  Registry &registry = getRegistry();
+  std::lock_guard lock(registry.mutex);
+  struct sigaction now = {};
+  if (sigaction(SIGBUS, nullptr, &now) == 0 &&
+      now.sa_sigaction == handleBusError)
+    sigaction(SIGBUS, &registry.before, nullptr);
+  isInstalled = false;
 }
 
 void ingot::runtime::watchMapping(const void *data, size_t size, int descriptor,
@@ -113,9 +135,9 @@ void ingot::runtime::watchMapping(const void *data, size_t size, int descriptor,
   struct stat status;
   if (size == 0 || fstat(descriptor, &status) != 0)
     return;
-  installHandler();
   Registry &registry = getRegistry();
   std::lock_guard lock(registry.mutex);
+  installHandler(registry);
   Mapping *entry = findEntry([](const Mapping &e) { return e.start == 0; });
   if (!entry) {
     auto *chunk = new Chunk;
@@ -130,6 +152,8 @@ void ingot::runtime::watchMapping(const void *data, size_t size, int descriptor,
 }
 
 void ingot::runtime::forgetMapping(const void *data, const std::string &path) {
+  if (!isInstalled)
+    return;
   Registry &registry = getRegistry();
   std::lock_guard lock(registry.mutex);
   auto [begin, end] = registry.byPath.equal_range(path);

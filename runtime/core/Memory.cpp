@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <sys/mman.h>
 #include <utility>
@@ -19,27 +20,47 @@
 using namespace ingot::runtime;
 namespace abi = ingot::abi;
 
-Block::Block(size_t size, std::string_view purpose) : size(size) {
+static thread_local const BlockSource *currentSource = nullptr;
+
+BlockSourceScope::BlockSourceScope(const BlockSource *source)
+    : before(std::exchange(currentSource, source)) {}
+
+BlockSourceScope::~BlockSourceScope() { currentSource = before; }
+
+Block::Block(size_t size, std::string_view purpose)
+    : size(size), source(currentSource) {
   constexpr size_t page = 4096, hugePage = size_t(2) << 20;
   if (size > PTRDIFF_MAX - hugePage)
     throw failure(std::string(purpose), "the size overflows",
                   "compile the model again");
   mapped = std::max<size_t>(page, abi::alignTo(size, page));
-  void *memory = mmap(nullptr, mapped, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) {
+  void *memory = source ? source->allocate(source->data, mapped)
+                        : mmap(nullptr, mapped, PROT_READ | PROT_WRITE,
+                               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED || !memory) {
     mapped = 0;
     throw failure(std::string(purpose),
                   "cannot allocate " + std::to_string(size) + " bytes",
                   "free memory, or compile with a smaller --batch");
   }
   data = static_cast<char *>(memory);
-  if (mapped >= hugePage)
+  if (source) {
+    if (reinterpret_cast<uintptr_t>(data) % page != 0) {
+      source->release(source->data, memory, mapped);
+      data = nullptr;
+      throw failure(std::string(purpose),
+                    "the allocator's memory is not aligned to a page",
+                    "align it to 4096 bytes, as aligned_alloc does");
+    }
+    std::memset(data, 0, mapped);
+  } else if (mapped >= hugePage)
     (void)madvise(data, mapped, MADV_HUGEPAGE);
 }
 
 Block::~Block() {
-  if (data)
+  if (data && source)
+    source->release(source->data, data, mapped);
+  else if (data)
     munmap(data, mapped);
 }
 
@@ -59,6 +80,7 @@ void Block::swap(Block &other) noexcept {
   std::swap(data, other.data);
   std::swap(size, other.size);
   std::swap(mapped, other.mapped);
+  std::swap(source, other.source);
 }
 
 void ingot::runtime::releasePages(std::string_view bytes) {

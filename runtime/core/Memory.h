@@ -13,6 +13,27 @@
 
 namespace ingot::runtime {
 
+/// Where blocks come from instead of the system. The functions must not throw.
+struct BlockSource {
+  /// Returns memory aligned to a page, or null. It need not be zeroed.
+  void *(*allocate)(void *data, size_t bytes) = nullptr;
+  void (*release)(void *data, void *memory, size_t bytes) = nullptr;
+  void *data = nullptr;
+};
+
+/// While it lives, blocks that the calling thread makes come from `source`,
+/// which outlives them. Null is the system.
+class BlockSourceScope {
+public:
+  explicit BlockSourceScope(const BlockSource *source);
+  BlockSourceScope(const BlockSourceScope &) = delete;
+  BlockSourceScope &operator=(const BlockSourceScope &) = delete;
+  ~BlockSourceScope();
+
+private:
+  const BlockSource *before;
+};
+
 /// Zeroed memory, aligned to a page at least. It comes from the system
 /// directly, in huge pages where there are any, so that untouched pages cost
 /// nothing.
@@ -40,6 +61,7 @@ private:
 
   char *data = nullptr;
   size_t size = 0, mapped = 0;
+  const BlockSource *source = nullptr;
 };
 
 /// Releases the memory of unmodified pages of a mapped file. They are read from

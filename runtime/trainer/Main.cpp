@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/comm/Communicator.h"
-#include "runtime/core/Device.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/Text.h"
 #include "runtime/core/console/Console.h"
@@ -16,6 +15,7 @@
 #include "runtime/trainer/options/TrainerOptions.h"
 #include "runtime/trainer/run/Outcome.h"
 #include "runtime/trainer/run/Signals.h"
+#include "runtime/trainer/session/ModuleChoice.h"
 #include "runtime/trainer/tune/Tune.h"
 
 #include <cerrno>
@@ -58,26 +58,9 @@ static int agreeOnStatus(int status, Communicator &ranks) {
                           failures);
 }
 
-static Manifest readManifest(const ingot_module_t &module) {
-  if (module.abi_version != INGOT_ABI_VERSION)
-    throw failure(
-        "module",
-        "compiled for ABI version " + std::to_string(module.abi_version) +
-            ", this runtime has version " + std::to_string(INGOT_ABI_VERSION),
-        "compile the model again with the ingotc of this release");
-  return parseManifest({module.manifest, module.manifest_bytes});
-}
-
 /// Runs the trainer; returns its exit status.
 static int run(int argc, char **argv, Console &console) {
-  // Of several modules the first that this machine can run; if it can run none,
-  // the last, which asks for the least, says what is missing.
-  const ingot_module_t *module = &ingot_module;
-  Manifest manifest = readManifest(*module);
-  while (module->next && !canRun(manifest)) {
-    module = module->next;
-    manifest = readManifest(*module);
-  }
+  const auto [module, manifest] = chooseModule(ingot_module);
   ParsedOptions parsed = parseOptions(argc, argv, manifest);
   constexpr int done = static_cast<int>(ExitCode::Done);
   if (!parsed.options) {

@@ -5,21 +5,25 @@
 # relative to that file. Kinds:
 #   emulation    the linker's name of the architecture
 #   loader       the dynamic loader on the machine that the trainer runs on
+#   entry        the C runtime start file of programs
 #   start, end   C runtime start files; the compiled step goes after the first
 #   option       an argument for the linker
 #   whole        static libraries; take everything
 #   archive      static libraries; take what is referenced
+#   embed        static libraries that libraries (--emit lib) have in place of a
+#                main function; take everything
+#   header       headers of such libraries, which are written beside them
 #   bundle       shared libraries that travel with the trainer (TRAINER.libs)
 #   transport    shared libraries that travel with data parallel trainers, which
 #                load them and have what they call of the C++ library
 #   system       stubs of the shared libraries that every machine has
-# ingot_trainer_link(TARGET archives... BUNDLE shared libraries...
+# ingot_trainer_link(TARGET archives... [EMBED target] BUNDLE shared libraries...
 #                    TRANSPORT targets... [AARCH64])
 # With AARCH64 it is lib/ingot/aarch64, and libraries are those of AArch64. An
 # archive is a target of ours; a shared library of the bundle is one, a path, or
 # a name that the compiler driver finds.
 function(ingot_trainer_link target)
-  cmake_parse_arguments(arg "AARCH64" "" "BUNDLE;TRANSPORT" ${ARGN})
+  cmake_parse_arguments(arg "AARCH64" "EMBED" "BUNDLE;TRANSPORT" ${ARGN})
   set(dir "${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/ingot")
   set(text "# KIND PATH, in link order; paths are relative to this file.\n")
   if(arg_AARCH64)
@@ -77,9 +81,9 @@ function(ingot_trainer_link target)
   endmacro()
 
   if(INGOT_SANITIZE)
-    add(start Scrt1.o crt)
+    add(entry Scrt1.o crt)
   else()
-    string(APPEND text "start crt/Start.o\n")
+    string(APPEND text "entry crt/Start.o\n")
     list(APPEND copies ingot_c_library${suffix})
   endif()
   foreach(name crti.o crtbeginS.o)
@@ -90,6 +94,14 @@ function(ingot_trainer_link target)
     string(APPEND text "option --export-dynamic\n")
     foreach(part asan_static asan asan_cxx)
       add(whole libclang_rt.${part}-${CMAKE_SYSTEM_PROCESSOR}.a crt)
+    endforeach()
+  endif()
+  if(arg_EMBED)
+    set_target_properties(${arg_EMBED} PROPERTIES ARCHIVE_OUTPUT_DIRECTORY "${dir}")
+    string(APPEND text "embed lib${arg_EMBED}.a\n")
+    list(APPEND copies ${arg_EMBED})
+    foreach(header ingot.h ingot.hpp)
+      add(header "${PROJECT_SOURCE_DIR}/runtime/embed/include/${header}" include)
     endforeach()
   endif()
   foreach(archive IN LISTS arg_UNPARSED_ARGUMENTS)

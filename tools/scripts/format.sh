@@ -29,7 +29,7 @@ files() {
 
 pathspecs=("$@")
 failed=0
-files '\.(c|cpp|h|inc)$' | xargs -0 -r "clang-format-$LLVM_VERSION" "${cpp[@]}" || failed=1
+files '\.(c|cpp|h|hpp|inc)$' | xargs -0 -r "clang-format-$LLVM_VERSION" "${cpp[@]}" || failed=1
 files '\.py$|^tools/bisect$' | xargs -0 -r ruff check -q --output-format concise "${lint[@]}" || failed=1
 files '\.py$|^tools/bisect$' | xargs -0 -r ruff format -q "${python[@]}" || failed=1
 exit "$failed"

@@ -29,8 +29,8 @@ LICENSE = "SPDX-License-Identifier: Apache-2.0"
 
 # What tools/scripts/format.sh hands to clang-format, and endings of C and C++
 # that it would miss.
-FORMATTED = {".c", ".cpp", ".h", ".inc"}
-UNFORMATTED = {".cc", ".cu", ".cuh", ".cxx", ".def", ".hh", ".hpp", ".hxx", ".ipp", ".tcc", ".tpp"}
+FORMATTED = {".c", ".cpp", ".h", ".hpp", ".inc"}
+UNFORMATTED = {".cc", ".cu", ".cuh", ".cxx", ".def", ".hh", ".hxx", ".ipp", ".tcc", ".tpp"}
 
 SOURCES = FORMATTED | UNFORMATTED | {".td", ".py", ".sh"}
 TESTS = {".mlir", ".test"}

@@ -7,6 +7,7 @@
 #include "mlir/Target/LLVMIR/Export.h"
 #include "runtime/abi/Processor.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/MCSubtargetInfo.h"
@@ -301,6 +302,19 @@ void ingot::renameModule(llvm::Module &module, llvm::StringRef name) {
     if (&value != table && !value.isDeclaration())
       value.setLinkage(llvm::GlobalValue::InternalLinkage);
   table->setName(name);
+}
+
+void ingot::addModelFunction(llvm::Module &module, llvm::StringRef name) {
+  auto *type = llvm::FunctionType::get(
+      llvm::PointerType::getUnqual(module.getContext()), /*isVarArg=*/false);
+  llvm::FunctionCallee getter =
+      module.getOrInsertFunction("ingot_get_model", type);
+  auto *function =
+      llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage,
+                             (name + "_model").str(), module);
+  llvm::IRBuilder<> builder(
+      llvm::BasicBlock::Create(module.getContext(), "", function));
+  builder.CreateRet(builder.CreateCall(getter));
 }
 
 llvm::Expected<std::string> ingot::emitObject(llvm::Module &module,

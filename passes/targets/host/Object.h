@@ -50,6 +50,11 @@ translateForHost(mlir::ModuleOp module, llvm::LLVMContext &context,
 /// object defines internal, so that objects for several CPUs can be linked.
 void renameModule(llvm::Module &module, llvm::StringRef name);
 
+/// Adds the function `NAME_model`, by which programs name the model of a
+/// library (runtime/embed): it returns what the library's own `ingot_get_model`
+/// does.
+void addModelFunction(llvm::Module &module, llvm::StringRef name);
+
 /// Emits the bytes of an ELF object.
 llvm::Expected<std::string>
 emitObject(llvm::Module &module, const HostProcessor &host, unsigned level);

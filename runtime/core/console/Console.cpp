@@ -11,12 +11,14 @@
 #include "runtime/core/Text.h"
 #include "runtime/core/machine/Threads.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <new>
 #include <system_error>
 #include <unistd.h>
+#include <utility>
 
 using namespace ingot::runtime;
 
@@ -28,12 +30,26 @@ Console::Console() {
   color = interactive && !(noColor && *noColor);
 }
 
+Console::Console(std::function<void(const std::string &)> sink)
+    : sink(std::move(sink)), interactive(false), color(false) {}
+
+void Console::write(const std::string &text) {
+  if (!sink) {
+    std::fwrite(text.data(), 1, text.size(), stderr);
+    return;
+  }
+  for (size_t at = 0; at < text.size();) {
+    size_t end = std::min(text.find('\n', at), text.size());
+    sink(text.substr(at, end - at));
+    at = end + 1;
+  }
+}
+
 void Console::line(std::string_view text) {
   if (silent)
     return;
   clearProgress();
-  std::string whole = makePrintable(text, /*keepsLines=*/true) + "\n";
-  std::fwrite(whole.data(), 1, whole.size(), stderr);
+  write(makePrintable(text, /*keepsLines=*/true) + "\n");
 }
 
 void Console::noteOnce(const std::string &text) {
@@ -59,9 +75,7 @@ void Console::clearProgress() {
 
 void Console::warn(const Error &problem) {
   clearProgress();
-  std::string text =
-      "warning: " + problem.getWhere() + ": " + problem.getWhat() + "\n";
-  std::fwrite(text.data(), 1, text.size(), stderr);
+  write("warning: " + problem.getWhere() + ": " + problem.getWhat() + "\n");
 }
 
 void Console::print(const Error &error) {
@@ -71,7 +85,7 @@ void Console::print(const Error &error) {
     constexpr std::string_view label = "error:";
     text = "\x1b[1;31merror:\x1b[0m" + text.substr(label.size());
   }
-  std::fwrite(text.data(), 1, text.size(), stderr);
+  write(text);
 }
 
 int ingot::runtime::runProgram(Console &console,

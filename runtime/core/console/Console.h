@@ -23,6 +23,8 @@ class Error;
 class Console {
 public:
   Console();
+  /// Passes each line, without its end, to `sink` instead of stderr.
+  explicit Console(std::function<void(const std::string &)> sink);
 
   /// Whether stderr is a terminal that can redraw a line.
   bool isInteractive() const { return interactive; }
@@ -42,6 +44,9 @@ public:
   void print(const Error &error);
 
 private:
+  void write(const std::string &text);
+
+  std::function<void(const std::string &)> sink;
   bool interactive, color, progressShown = false, silent = false;
   std::set<std::string> said;
 };

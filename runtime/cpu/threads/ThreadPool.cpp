@@ -13,6 +13,7 @@
 #include "runtime/core/machine/ControlGroups.h"
 #include "runtime/core/machine/OpenMpSettings.h"
 #include "runtime/core/machine/Processors.h"
+#include "runtime/core/machine/Threads.h"
 
 #include <algorithm>
 #include <atomic>
@@ -21,9 +22,10 @@
 #include <cstdlib>
 #include <memory>
 #include <mutex>
-#include <pthread.h>
 #include <sched.h>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 using namespace ingot::runtime;
@@ -94,9 +96,20 @@ int ingot::runtime::getCoreCount() {
   return std::max(1, static_cast<int>(getAllowedProcessors().size()));
 }
 
+/// The number of threads for the work of this thread, or 0.
+static thread_local int ownThreadCount = 0;
+
 int ingot::runtime::getThreadCount() {
-  return threadCount().load(std::memory_order_relaxed);
+  return ownThreadCount != 0 ? ownThreadCount
+                             : threadCount().load(std::memory_order_relaxed);
 }
+
+ThreadCountScope::ThreadCountScope(int count) : before(ownThreadCount) {
+  if (count != 0)
+    ownThreadCount = std::min(count, kMostThreads);
+}
+
+ThreadCountScope::~ThreadCountScope() { ownThreadCount = before; }
 
 void ingot::runtime::setThreadCount(int count) {
   threadCount() = std::min(count, kMostThreads);
@@ -121,6 +134,8 @@ struct alignas(64) Counter {
 /// wrote before.
 struct Work {
   int64_t extent, ranges, threads;
+  /// The number for work that is divided inside of this one.
+  int threadCount;
   void (*body)(void *, int64_t thread, int64_t, int64_t);
   void *data;
   Counter *counters;
@@ -162,6 +177,18 @@ template <typename Condition> bool spin(Condition isDone) {
 
 class Pool {
 public:
+  Pool() = default;
+  Pool(const Pool &) = delete;
+  Pool &operator=(const Pool &) = delete;
+  /// Ends the helpers.
+  ~Pool() {
+    isEnding = true;
+    ++rounds;
+    rounds.notify_all();
+    for (std::thread &helper : helpers)
+      helper.join();
+  }
+
   /// Whether the thread works on a part of some work.
   static thread_local bool isHelper;
 
@@ -199,36 +226,20 @@ private:
   /// many are inside.
   static constexpr uint64_t kOpen = uint64_t(1) << 31, kCount = kOpen - 1;
 
-  struct Helper {
-    Pool *pool;
-    int64_t thread;
-  };
-
   bool addHelper() {
-    auto helper = std::make_unique<Helper>(
-        Helper{this, static_cast<int64_t>(helpers.size()) + 1});
-    pthread_attr_t attributes;
-    pthread_attr_init(&attributes);
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    pthread_t thread;
-    bool isMade = pthread_create(
-                      &thread, &attributes,
-                      [](void *data) -> void * {
-                        const auto &helper = *static_cast<Helper *>(data);
-                        helper.pool->help(helper.thread);
-                        return nullptr;
-                      },
-                      helper.get()) == 0;
-    pthread_attr_destroy(&attributes);
+    auto number = static_cast<int64_t>(helpers.size()) + 1;
+    uint32_t seen = rounds.load(std::memory_order_relaxed);
+    std::thread thread;
+    bool isMade =
+        startThread(thread, [this, number, seen] { help(number, seen); });
     if (isMade)
-      helpers.push_back(std::move(helper));
+      helpers.push_back(std::move(thread));
     return isMade;
   }
 
-  [[noreturn]] void help(int64_t thread) {
+  void help(int64_t thread, uint32_t seen) {
     isHelper = true;
     bindThread(OpenMpSettings::get().getPlace(thread));
-    uint32_t seen = 0;
     for (;;) {
       auto isNew = [&] { return rounds.load() != seen; };
       if (!spin(isNew)) {
@@ -237,9 +248,13 @@ private:
         --sleeping;
       }
       seen = rounds.load();
+      if (isEnding)
+        return;
       if (enter(seen)) {
-        if (thread < current->threads)
+        if (thread < current->threads) {
+          ownThreadCount = current->threadCount;
           current->run(thread);
+        }
         --state;
       }
     }
@@ -255,8 +270,8 @@ private:
   }
 
   std::mutex isRunning;
-  /// Helpers live as long as the process.
-  std::vector<std::unique_ptr<Helper>> helpers;
+  std::vector<std::thread> helpers;
+  std::atomic<bool> isEnding = false;
   const Work *current = nullptr;
   alignas(64) std::atomic<uint64_t> state = 0;
   alignas(64) std::atomic<uint32_t> rounds = 0;
@@ -266,6 +281,25 @@ private:
 thread_local bool Pool::isHelper = false;
 
 } // namespace
+
+/// The pool, from its first work on. A process ends without waiting for
+/// helpers, so that nothing destroys it then.
+static std::atomic<Pool *> pool = nullptr;
+
+static Pool &getPool() {
+  Pool *there = pool.load(std::memory_order_acquire);
+  if (there)
+    return *there;
+  // Of several threads, one has its pool kept.
+  auto made = std::make_unique<Pool>();
+  if (pool.compare_exchange_strong(there, made.get()))
+    return *made.release();
+  return *there;
+}
+
+void ingot::runtime::endThreads() { delete pool.exchange(nullptr); }
+
+void ingot::runtime::forgetThreads() { pool = nullptr; }
 
 bool ingot::runtime::isInParallel() { return Pool::isHelper; }
 
@@ -283,9 +317,6 @@ void ingot::runtime::parallelRanges(
   alignas(Counter) std::byte room[kMostThreads * sizeof(Counter)];
   auto *counters = reinterpret_cast<Counter *>(room);
   std::uninitialized_default_construct_n(counters, threads);
-  // The process ends without waiting for helpers, so that the pool must not be
-  // destroyed.
-  static Pool &pool = *new Pool;
-  pool.run({extent, std::min(most, threads * perThread), threads, body, data,
-            counters});
+  getPool().run({extent, std::min(most, threads * perThread), threads,
+                 getThreadCount(), body, data, counters});
 }

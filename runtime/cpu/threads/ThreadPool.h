@@ -28,6 +28,28 @@ std::optional<std::string> takeThreadNote();
 /// Sets the number of threads, which is at least one. Not while there is work.
 void setThreadCount(int count);
 
+/// The number of threads for the work of the calling thread while the object
+/// lives; 0 leaves it as it is. Work of threads of different numbers shares the
+/// pool.
+class ThreadCountScope {
+public:
+  explicit ThreadCountScope(int count);
+  ThreadCountScope(const ThreadCountScope &) = delete;
+  ThreadCountScope &operator=(const ThreadCountScope &) = delete;
+  ~ThreadCountScope();
+
+private:
+  int before;
+};
+
+/// Ends the threads of the pool; work that follows starts others. Not while
+/// there is work. What loads the runtime and unloads it calls it before.
+void endThreads();
+
+/// Forgets the threads of the pool in a process that was forked: they are the
+/// parent's.
+void forgetThreads();
+
 /// Returns the number of cores in the affinity mask of the process.
 int getCoreCount();
 

@@ -12,6 +12,7 @@
 #include "runtime/abi/Abi.h"
 #include "runtime/core/Context.h"
 #include "runtime/core/Device.h"
+#include "runtime/core/File.h"
 #include "runtime/core/Manifest.h"
 #include "runtime/core/Memory.h"
 
@@ -19,6 +20,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace ingot::runtime {
@@ -63,6 +65,13 @@ public:
   /// Returns the function of that name and variant; null if the module has
   /// none.
   const Function *findFunction(std::string_view name, size_t variant = 0) const;
+
+  /// The file of weights that the compiler wrote beside what it linked: by
+  /// default the executable's.
+  void setSidecar(std::string path) { sidecar = std::move(path); }
+  std::string getSidecar() const {
+    return sidecar.empty() ? getExecutablePath() + ".safetensors" : sidecar;
+  }
 
   const Device &getDevice() const { return *device; }
   /// Calls Device::tune.
@@ -140,6 +149,7 @@ private:
 
   const ingot_module_t &module;
   const Manifest &manifest;
+  std::string sidecar;
   std::unique_ptr<Device> device;
   /// Destroyed before the device, because it caches objects of its libraries.
   ingot_context context;

@@ -13,7 +13,7 @@ using namespace ingot::runtime;
 CompiledWeights::CompiledWeights(const Session &session) {
   const Manifest &manifest = session.getManifest();
   if (manifest.weights == WeightsKind::Sidecar) {
-    place = getExecutablePath() + ".safetensors";
+    place = session.getSidecar();
     std::error_code ignored;
     if (!std::filesystem::exists(place, ignored))
       throw badInput(place, "the trainer's weights are missing",

@@ -86,9 +86,9 @@ static std::string describe(const std::vector<int64_t> &shape) {
   return text + "]";
 }
 
-/// Copies a tensor into a state, converting between float types.
-static void assignState(Session &session, const StateSpec &spec,
-                        const TensorView &tensor, const std::string &where) {
+/// Throws unless a tensor can be copied into a state.
+static void checkTensor(const StateSpec &spec, const TensorView &tensor,
+                        const std::string &where) {
   if (tensor.shape != spec.shape)
     throw badInput(where,
                    "shape " + describe(tensor.shape) + ", the model has " +
@@ -101,6 +101,12 @@ static void assignState(Session &session, const StateSpec &spec,
                    "element type " + std::string(getName(tensor.dtype)) +
                        ", the model has " + std::string(getName(spec.dtype)),
                    "use weights of the same model");
+}
+
+/// Copies a tensor into a state, converting between float types.
+static void assignState(Session &session, const StateSpec &spec,
+                        const TensorView &tensor, const std::string &where) {
+  checkTensor(spec, tensor, where);
   ElementRange held = session.getHeld(spec);
   writeValues(session, spec, held.begin, held.getCount(),
               tensor.data.data() + held.begin * getSize(tensor.dtype),
@@ -138,10 +144,11 @@ static void loadWeights(Session &session, StateList states) {
   }
 }
 
-static void loadInit(Session &session, const std::string &path,
-                     Console &console) {
+void ingot::runtime::loadWeightsFile(Session &session, const std::string &path,
+                                     Console &console) {
   MappedFile file(path);
   SafeTensors weights = readSafeTensors(file.getBytes(), path);
+  std::map<const StateSpec *, TensorView> values;
   for (const StateSpec &spec : session.getManifest().states) {
     if (!spec.isModel())
       continue;
@@ -154,9 +161,13 @@ static void loadInit(Session &session, const std::string &path,
                      "use weights of the same model; names are those of the "
                      "ONNX initializers");
     }
-    assignState(session, spec, found->second, path + ": " + spec.name);
+    checkTensor(spec, found->second, path + ": " + spec.name);
+    values.emplace(&spec, found->second);
     weights.tensors.erase(found);
   }
+  for (const auto &[spec, tensor] : values)
+    assignState(session, *spec, tensor, path + ": " + spec->name);
+  refreshCopies(session);
   std::vector<std::string> others;
   for (const auto &[name, tensor] : weights.tensors)
     others.push_back(name);
@@ -205,8 +216,9 @@ void ingot::runtime::initializeState(Session &session, uint64_t seed,
   // This comes before --init, whose file may lack constants of the graph.
   initialize(session, states, seed);
   if (!initPath.empty())
-    loadInit(session, initPath, console);
-  refreshCopies(session);
+    loadWeightsFile(session, initPath, console);
+  else
+    refreshCopies(session);
 }
 
 /// Assembles the elements of a state that this rank holds from the saved
@@ -279,9 +291,30 @@ static void restoreOwn(Session &session, const StateSpec &spec,
           sum.size());
 }
 
+void ingot::runtime::checkState(const Session &session,
+                                const CheckpointState &saved,
+                                const std::string &path) {
+  for (const StateSpec &spec : session.getManifest().states) {
+    if (!spec.isSaved() || spec.isOwn())
+      continue;
+    auto found = saved.whole.tensors.find(spec.name);
+    auto hasIt = [&](const SafeTensors &shard) {
+      return shard.tensors.count(spec.name) != 0 &&
+             shard.metadata.count(spec.name) != 0;
+    };
+    if (found != saved.whole.tensors.end())
+      checkTensor(spec, found->second, path + ": " + spec.name);
+    else if (!spec.isOptional() &&
+             std::none_of(saved.shards.begin(), saved.shards.end(), hasIt))
+      throw badInput(path, "no state '" + spec.name + "'",
+                     "resume with a trainer of the same model and optimizer");
+  }
+}
+
 void ingot::runtime::restoreState(Session &session,
                                   const CheckpointState &saved,
                                   const std::string &path) {
+  checkState(session, saved, path);
   StateList missing;
   for (const StateSpec &spec : session.getManifest().states) {
     if (!spec.isSaved())
@@ -297,11 +330,8 @@ void ingot::runtime::restoreState(Session &session,
     else if (assignShards(session, spec, saved.shards, where))
       continue;
     // A run can be resumed in another precision, or with compressed gradients.
-    else if (spec.isOptional())
-      missing.push_back(&spec);
     else
-      throw badInput(path, "no state '" + spec.name + "'",
-                     "resume with a trainer of the same model and optimizer");
+      missing.push_back(&spec);
   }
   initialize(session, missing, /*seed=*/0);
   refreshCopies(session);

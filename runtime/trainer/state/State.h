@@ -21,6 +21,16 @@ class Console;
 void initializeState(Session &session, uint64_t seed,
                      const std::string &initPath, Console &console);
 
+/// Sets the states of the model to the weights in a safetensors file, as
+/// initializeState does. Throws badInput before it changes any.
+void loadWeightsFile(Session &session, const std::string &path,
+                     Console &console);
+
+/// Throws badInput unless the states of a checkpoint at `path` are those that
+/// restoreState takes.
+void checkState(const Session &session, const CheckpointState &saved,
+                const std::string &path);
+
 /// Restores every state from a checkpoint at `path`, whose shards may be those
 /// of another number of ranks. Optional states that it lacks keep their initial
 /// values. Throws badInput.

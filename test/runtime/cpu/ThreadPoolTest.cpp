@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <filesystem>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -97,6 +98,51 @@ TEST(ThreadPool, OthersTakeTheRangesOfASlowThread) {
                   ++done;
                 });
   EXPECT_EQ(done, ranges);
+}
+
+TEST(ThreadPool, AThreadHasItsOwnNumberOfThreads) {
+  int before = getThreadCount();
+  std::atomic<int> seen = 0;
+  {
+    ThreadCountScope scope(before + 3);
+    EXPECT_EQ(getThreadCount(), before + 3);
+    // In helpers, too.
+    parallelTasks(64, 1, 64, [&](int64_t, int64_t, int64_t) {
+      seen += getThreadCount() == before + 3;
+    });
+    std::thread([&] { EXPECT_EQ(getThreadCount(), before); }).join();
+    ThreadCountScope same(0);
+    EXPECT_EQ(getThreadCount(), before + 3);
+  }
+  EXPECT_EQ(seen, 64);
+  EXPECT_EQ(getThreadCount(), before);
+}
+
+/// The threads of this process.
+int64_t countThreads() {
+  int64_t count = 0;
+  for ([[maybe_unused]] const auto &entry :
+       std::filesystem::directory_iterator("/proc/self/task"))
+    ++count;
+  return count;
+}
+
+TEST(ThreadPool, ThreadsEndAndStartAgain) {
+  endThreads();
+  int64_t before = countThreads();
+  for (int i = 0; i < 3; ++i) {
+    ThreadCountScope scope(4);
+    int64_t sum = 0;
+    std::mutex mutex;
+    parallelFor(100, 1, [&](int64_t begin, int64_t end) {
+      std::lock_guard lock(mutex);
+      sum += end - begin;
+    });
+    EXPECT_EQ(sum, 100);
+    EXPECT_EQ(countThreads(), before + 3);
+    endThreads();
+    EXPECT_EQ(countThreads(), before);
+  }
 }
 
 TEST(ThreadPool, NothingToDo) { EXPECT_TRUE(runParallel(0, 1).ranges.empty()); }

@@ -307,7 +307,7 @@ class Layout(unittest.TestCase):
             self.finds(what, {**source, "docs/a.md": f"\nSee {text}.\n"})
 
     def test_unformatted_files(self):
-        for end in ("hpp", "cc", "cu"):
+        for end in ("hh", "cc", "cu"):
             name = f"passes/a.{end}"
             self.finds(f"{name}:1: clang-format never sees .{end} files", {name: f"// {LICENSE}"})
         self.clean({"passes/a.inc": f"// {LICENSE}"})

@@ -4,11 +4,26 @@
 
 #include "runtime/core/Error.h"
 #include "runtime/core/files/OutputPaths.h"
+#include "tools/ingotc/options/LibraryName.h"
 
 #include "llvm/Support/Path.h"
 
 using namespace llvm;
 using namespace ingot;
+
+/// Adds the headers beside a library: those of others are not replaced.
+static void addHeaders(const std::string &output, runtime::OutputPaths &all) {
+  auto add = [&](StringRef name, StringRef start) {
+    SmallString<128> path = sys::path::parent_path(output);
+    sys::path::append(path, name);
+    all.addImplied("-o", path.str().str(), [start](std::string_view begin) {
+      return StringRef(begin).contains(start);
+    });
+  };
+  add(getLibraryName(output) + ".h", kLibraryHeaderStart);
+  add("ingot.h", "A training step as a library.");
+  add("ingot.hpp", "A training step as a library, for C++.");
+}
 
 void ingot::checkPaths(const CompilerOptions &options,
                        ArrayRef<std::string> externalFiles) {
@@ -40,10 +55,12 @@ void ingot::checkPaths(const CompilerOptions &options,
                                 "'" + options.output + "' is not a file name",
                                 "name the trainer to write");
     add("-o", options.output, Kind::File);
-    if (options.emit == "exe") {
+    if (options.links())
       all.addOutput("-o", options.output + ".safetensors");
+    if (options.emit == "exe")
       all.addOutput("-o", options.output + ".libs", Kind::Folder);
-    }
+    if (options.emit == "lib")
+      addHeaders(options.output, all);
   }
   if (writes) {
     add("--report", options.report, Kind::File);

@@ -31,12 +31,14 @@
 #include "runtime/core/files/OutputPaths.h"
 #include "tools/ingotc/checks/CheckPaths.h"
 #include "tools/ingotc/checks/ModelChecks.h"
+#include "tools/ingotc/compile/LibraryHeader.h"
 #include "tools/ingotc/compile/Link.h"
 #include "tools/ingotc/compile/MeasuredProfile.h"
 #include "tools/ingotc/compile/Plan.h"
 #include "tools/ingotc/compile/RemarksFile.h"
 #include "tools/ingotc/instrumentation/CompileProgress.h"
 #include "tools/ingotc/instrumentation/PassDump.h"
+#include "tools/ingotc/options/LibraryName.h"
 #include "tools/ingotc/report/GraphDescription.h"
 #include "tools/ingotc/report/Report.h"
 
@@ -61,6 +63,13 @@ namespace {
 
 /// Initial values that are embedded unless the options say otherwise.
 constexpr int64_t kEmbedLimit = int64_t(256) << 20;
+
+/// The name of a library, and its header.
+LibraryInput describeLibrary(const runtime::Manifest &manifest,
+                             const CompilerOptions &options) {
+  std::string name = getLibraryName(options.output);
+  return {name, makeLibraryHeader(manifest, name)};
+}
 
 /// The name of a module's table; the first one is the trainer's.
 std::string getModuleName(size_t index) {
@@ -260,7 +269,7 @@ LogicalResult Compiler::importModel() {
     graph = describeGraph(*model.module);
   checkTrainable(*model.module, options);
   checkNames(*model.module, options);
-  if (options.emit == "exe")
+  if (options.links())
     checkInputs(*model.module, options);
   return success();
 }
@@ -283,7 +292,7 @@ int Compiler::plan() {
   DialectRegistry registry;
   registerIngotDialects(registry);
   // Fails before the model is compiled, not after.
-  if (options.emit == "exe" && !options.output.empty())
+  if (options.links() && !options.output.empty())
     checkRuntime(target.getRuntime().str(), target.getHost().triple);
   if (options.emit == "ptx" && pipeline.target == "cpu")
     throw runtime::usageError("--emit", "a CPU has no PTX",
@@ -302,7 +311,7 @@ int Compiler::plan() {
           buildPlacementPipeline(m, pipeline);
       }))
     return exitCode();
-  if (options.emit == "exe")
+  if (options.links())
     checkLabels(*model.module);
   return 0;
 }
@@ -331,7 +340,7 @@ int Compiler::printGpuPlan() {
 int Compiler::run(LinkInput &link, size_t index) {
   if (!options.gpu.empty())
     return printGpuPlan();
-  if (options.plan && options.output.empty() && options.emit == "exe") {
+  if (options.plan && options.output.empty() && options.links()) {
     if (int status = plan())
       return status;
     llvm::outs() << describePlans(*model.module, *options.plan);
@@ -369,12 +378,12 @@ int Compiler::run(LinkInput &link, size_t index) {
         return !splatValue(state) && (storage != runtime::WeightsKind::None ||
                                       state.getRole() != Role::Parameter);
       });
-  bool isExecutable = options.emit == "exe";
+  bool isLinked = options.links();
   // A file beside the trainer replaces an earlier one when the trainer does,
   // and goes with a compile that fails.
   llvm::FileRemover unfinished;
   std::string written;
-  if (isExecutable && hasWeights) {
+  if (isLinked && hasWeights) {
     if (storage == runtime::WeightsKind::Sidecar) {
       runtime::OutputPaths implied;
       implied.addImplied("-o", sidecar, [](std::string_view begin) {
@@ -394,7 +403,7 @@ int Compiler::run(LinkInput &link, size_t index) {
     else
       link.weights = weights.getBytes();
   }
-  if (isExecutable)
+  if (isLinked)
     link.exportLiteral = model.exportTemplate.literal;
 
   DeviceCode device;
@@ -413,7 +422,9 @@ int Compiler::run(LinkInput &link, size_t index) {
         ->setAttr(name, builder.getI64IntegerAttr(static_cast<int64_t>(bytes)));
   };
   std::string text = manifest(storage);
-  link.hasPictures = takesPictures(runtime::parseManifest(text));
+  // Callers of a library read their data.
+  link.hasPictures =
+      options.emit == "exe" && takesPictures(runtime::parseManifest(text));
   setText(exec::kManifestAttr, text);
   setText(exec::kDeviceCodeAttr, device.binary);
   setText(exec::kDeviceTextAttr, device.text);
@@ -439,6 +450,8 @@ int Compiler::run(LinkInput &link, size_t index) {
     return 0;
   }
   renameModule(**module, getModuleName(index));
+  if (options.emit == "lib" && index == 0)
+    addModelFunction(**module, getLibraryName(options.output));
   auto object = emitObject(**module, target.getHost(), pipeline.level);
   if (!object)
     throw failure("codegen", llvm::toString(object.takeError()),
@@ -459,7 +472,11 @@ int Compiler::run(LinkInput &link, size_t index) {
   if (index + 1 < options.archs.size())
     return 0;
   progress.begin("linking");
-  linkTrainer(link, options.output);
+  if (options.emit == "lib")
+    linkLibrary(link, describeLibrary(runtime::parseManifest(text), options),
+                options.output);
+  else
+    linkTrainer(link, options.output);
   if (!written.empty() && storage == runtime::WeightsKind::Sidecar) {
     if (std::error_code error = llvm::sys::fs::rename(written, sidecar))
       throw failure(sidecar, "cannot write: " + error.message(),

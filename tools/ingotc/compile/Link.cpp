@@ -225,54 +225,36 @@ void ingot::checkRuntime(const std::string &target, const std::string &triple) {
   readLinkFile(runtimeDirectory(triple), target, triple);
 }
 
-void ingot::linkTrainer(const LinkInput &input, const std::string &output) {
-  std::vector<LinkLine> lines =
-      readLinkFile(runtimeDirectory(input.triple), input.target, input.triple);
-  std::string emulation = findLine(lines, "emulation");
-  ScratchDirectory scratch(output);
-  std::string name = llvm::sys::path::filename(output).str();
-
+/// Appends what is linked to the arguments of the linker. A library has other
+/// parts than a program.
+static void addParts(const LinkInput &input, const std::vector<LinkLine> &lines,
+                     bool isLibrary, const ScratchDirectory &scratch,
+                     std::vector<std::string> &args) {
   std::vector<std::string> objects;
   for (const std::string &object : input.objects) {
     std::string number = std::to_string(objects.size());
     objects.push_back(scratch.path("step" + number + ".o"));
     writeFile(objects.back(), object);
   }
-  std::string executable = scratch.path(name);
-  auto travels = [&](const LinkLine &line) {
-    return line.kind == "bundle" ||
-           (line.kind == "transport" && input.dataParallel);
-  };
-  bool isOneFile = llvm::none_of(lines, travels);
   std::vector<std::string> start, middle, end;
   for (const LinkLine &line : lines) {
     // Transports are loaded. Here they only say which functions of the C++
     // library they expect of the trainer.
     if (line.kind == "emulation" || line.kind == "loader" ||
+        line.kind == "header" || line.kind == (isLibrary ? "entry" : "embed") ||
         (line.kind == "transport" && !input.dataParallel))
       continue;
-    std::vector<std::string> &part = line.kind == "start" ? start
+    bool isStart = line.kind == "entry" || line.kind == "start";
+    std::vector<std::string> &part = isStart              ? start
                                      : line.kind == "end" ? end
                                                           : middle;
-    if (line.kind == "whole")
+    bool isWhole = line.kind == "whole" || line.kind == "embed";
+    if (isWhole)
       part.push_back("--whole-archive");
     part.push_back(line.path);
-    if (line.kind == "whole")
+    if (isWhole)
       part.push_back("--no-whole-archive");
   }
-
-  std::vector<std::string> args = {
-      // Writing to a mapped file on a full disk ends in a signal.
-      "--no-mmap-output-file", "-pie", "--eh-frame-hdr", "--as-needed",
-      "--gc-sections", "--icf=safe", "--strip-all", "-z", "relro", "-z", "now",
-      "-z", "noexecstack", "-m", emulation, "-dynamic-linker",
-      findLine(lines, "loader"),
-      // Libraries of the bundle find each other in their own directory.
-      "--disable-new-dtags", "-o", executable};
-  std::string marker = makeMarker(emulation, name, scratch);
-  if (!isOneFile)
-    args.insert(args.end(), {"-rpath", "$ORIGIN/" + name + ".libs",
-                             "--no-as-needed", marker, "--as-needed"});
   args.insert(args.end(), start.begin(), start.end());
   args.insert(args.end(), objects.begin(), objects.end());
   // LLD names a blob's symbols after the path it is given.
@@ -299,6 +281,54 @@ void ingot::linkTrainer(const LinkInput &input, const std::string &output) {
   args.insert(args.end(), middle.begin(), middle.end());
   args.push_back("--end-group");
   args.insert(args.end(), end.begin(), end.end());
+}
+
+/// The options of the linker that programs and libraries have in common.
+static std::vector<std::string> getOptions(const std::string &emulation) {
+  return {// Writing to a mapped file on a full disk ends in a signal.
+          "--no-mmap-output-file",
+          "--eh-frame-hdr",
+          "--as-needed",
+          "--gc-sections",
+          "--icf=safe",
+          "--strip-all",
+          "-z",
+          "relro",
+          "-z",
+          "now",
+          "-z",
+          "noexecstack",
+          "-m",
+          emulation};
+}
+
+static runtime::Error cannotWrite(const std::string &path,
+                                  const std::error_code &code) {
+  return failure(path, "cannot write: " + code.message(),
+                 "check the space left and the directory's permissions");
+}
+
+void ingot::linkTrainer(const LinkInput &input, const std::string &output) {
+  std::vector<LinkLine> lines =
+      readLinkFile(runtimeDirectory(input.triple), input.target, input.triple);
+  std::string emulation = findLine(lines, "emulation");
+  ScratchDirectory scratch(output);
+  std::string name = llvm::sys::path::filename(output).str();
+  std::string executable = scratch.path(name);
+  auto travels = [&](const LinkLine &line) {
+    return line.kind == "bundle" ||
+           (line.kind == "transport" && input.dataParallel);
+  };
+  bool isOneFile = llvm::none_of(lines, travels);
+  std::vector<std::string> args = getOptions(emulation);
+  // Libraries of the bundle find each other in their own directory.
+  args.insert(args.end(), {"-pie", "-dynamic-linker", findLine(lines, "loader"),
+                           "--disable-new-dtags", "-o", executable});
+  std::string marker = makeMarker(emulation, name, scratch);
+  if (!isOneFile)
+    args.insert(args.end(), {"-rpath", "$ORIGIN/" + name + ".libs",
+                             "--no-as-needed", marker, "--as-needed"});
+  addParts(input, lines, /*isLibrary=*/false, scratch, args);
   runLinker(args);
 
   // The libraries are moved first: a trainer that exists is complete.
@@ -333,8 +363,60 @@ void ingot::linkTrainer(const LinkInput &input, const std::string &output) {
     fs::rename(executable, output);
   } catch (const fs::filesystem_error &error) {
     removeLibraries(libraries, marker, lines);
-    throw failure(output, "cannot write: " + error.code().message(),
-                  "check the space left and the directory's permissions");
+    throw cannotWrite(output, error.code());
+  }
+}
+
+/// Returns the functions that ingot.h declares, each followed by a semicolon.
+static std::string listExports(const std::vector<LinkLine> &lines) {
+  std::string names;
+  llvm::Regex declaration("INGOT_API [^;]*[ *](ingot_[a-z_]+)\\(");
+  for (const LinkLine &line : lines) {
+    if (line.kind != "header")
+      continue;
+    auto buffer = llvm::MemoryBuffer::getFile(line.path);
+    llvm::StringRef rest = buffer ? (*buffer)->getBuffer() : "";
+    llvm::SmallVector<llvm::StringRef> parts;
+    rest.split(parts, ';');
+    for (llvm::StringRef part : parts)
+      if (llvm::SmallVector<llvm::StringRef> found;
+          declaration.match(part, &found))
+        names += found[1].str() + "; ";
+  }
+  return names;
+}
+
+void ingot::linkLibrary(const LinkInput &input, const LibraryInput &library,
+                        const std::string &output) {
+  std::vector<LinkLine> lines =
+      readLinkFile(runtimeDirectory(input.triple), input.target, input.triple);
+  ScratchDirectory scratch(output);
+  std::string file = llvm::sys::path::filename(output).str();
+  std::string built = scratch.path(file), exports = scratch.path("exports");
+  writeFile(exports, "{ global: " + library.name + "_model; " +
+                         listExports(lines) + "local: *; };\n");
+  std::vector<std::string> args = getOptions(findLine(lines, "emulation"));
+  args.insert(args.end(), {"-shared", "-z", "defs", "-soname", file,
+                           "--version-script", exports, "-o", built});
+  addParts(input, lines, /*isLibrary=*/true, scratch, args);
+  runLinker(args);
+
+  // The library is last: one that exists has its headers.
+  fs::path folder = fs::path(output).parent_path();
+  try {
+    for (const LinkLine &line : lines)
+      if (line.kind == "header") {
+        fs::path name = fs::path(line.path).filename();
+        std::string copy = scratch.path(name.string());
+        fs::copy_file(line.path, copy);
+        fs::rename(copy, folder / name);
+      }
+    std::string header = scratch.path(library.name + ".h");
+    writeFile(header, library.header);
+    fs::rename(header, folder / (library.name + ".h"));
+    fs::rename(built, output);
+  } catch (const fs::filesystem_error &error) {
+    throw cannotWrite(output, error.code());
   }
 }
 

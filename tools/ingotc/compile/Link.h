@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// Links an object file to a trainer.
+// Links an object file to a trainer, or to a library.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,6 +38,14 @@ struct LinkInput {
   abi::CpuLevel level = abi::CpuLevel::Baseline;
 };
 
+/// The parts of a library besides those of a trainer.
+struct LibraryInput {
+  /// The name of the model in C, as in `NAME_step`.
+  std::string name;
+  /// The text of NAME.h.
+  std::string header;
+};
+
 /// Whether an input of the trainer may be a picture: in color, or gray.
 bool takesPictures(const runtime::Manifest &manifest);
 
@@ -50,6 +58,12 @@ void checkRuntime(const std::string &target, const std::string &triple);
 /// on a CPU needs none. Nothing is left behind on
 /// failure. Throws runtime::Error.
 void linkTrainer(const LinkInput &input, const std::string &output);
+
+/// Links the shared library `output`, and writes NAME.h and the headers that
+/// it includes beside it. It exports the functions of ingot.h and NAME_model,
+/// which an object defines. Throws runtime::Error.
+void linkLibrary(const LinkInput &input, const LibraryInput &library,
+                 const std::string &output);
 
 } // namespace ingot
 

@@ -12,6 +12,8 @@
 #include "tools/ingotc/options/Version.h"
 #include "tools/support/CommandLine.h"
 
+#include "llvm/Support/Path.h"
+
 #include <cstdio>
 
 using namespace ingot;
@@ -120,7 +122,7 @@ static void splitArchs(CompilerOptions &options) {
     triple = host.triple;
     found.emplace_back(host.features.size(), name);
   }
-  if (options.emit != "exe" || options.printPipeline)
+  if (!options.links() || options.printPipeline)
     throw usageError("--arch", "'" + arch + "' makes several modules",
                      "name one CPU to see its module");
   // A trainer takes the first that its CPU can run.
@@ -130,6 +132,20 @@ static void splitArchs(CompilerOptions &options) {
     if (!llvm::is_contained(options.archs, name))
       options.archs.push_back(name);
   arch = options.archs.front();
+}
+
+/// Throws unless the options are those of a library.
+static void checkLibrary(const CompilerOptions &options) {
+  if (options.pipeline->target != "cpu")
+    throw usageError("--emit", "libraries are for CPUs",
+                     "leave out --target, or write a trainer");
+  if (options.pipeline->dataParallel)
+    throw usageError("--emit", "a library trains in one process",
+                     "leave out --data-parallel, or write a trainer");
+  if (!options.output.empty() &&
+      llvm::sys::path::extension(options.output) != ".so")
+    throw usageError("-o", "'" + options.output + "' is no name of a library",
+                     "name it libNAME.so");
 }
 
 /// Returns the words without options that --tune does not pass on.
@@ -236,10 +252,11 @@ static void addOutputs(CLI::App &app, CompilerOptions &options) {
   app.add_option("--emit", options.emit,
                  "stop at: onnx (training graph as an ONNX model), mlir "
                  "(training graph of kernels), exec (placed steps), ptx (GPU "
-                 "kernels), llvm, obj, exe")
+                 "kernels), llvm, obj, exe; lib is a library for C programs, "
+                 "with its header (docs/guide/embed.md)")
       ->type_name("WHAT")
-      ->check(
-          CLI::IsMember({"onnx", "mlir", "exec", "ptx", "llvm", "obj", "exe"}))
+      ->check(CLI::IsMember(
+          {"onnx", "mlir", "exec", "ptx", "llvm", "obj", "exe", "lib"}))
       ->capture_default_str()
       ->group(group);
   app.add_option("--report", options.report,
@@ -384,6 +401,8 @@ ingot::parseCompilerOptions(int argc, const char *const *argv) {
   if (options.pipeline->target == "emulator")
     throw usageError("--target", "the emulator runs tests, not trainers",
                      "choose cpu or cuda");
+  if (options.emit == "lib")
+    checkLibrary(options);
   // Nothing is merged or fused in a graph that others read.
   if (options.emit == "onnx") {
     options.pipeline->level = 0;

@@ -59,6 +59,8 @@ struct CompilerOptions {
   bool nondeterministic = false;
   /// onnx, mlir, exec, ptx, llvm, obj, exe.
   std::string emit = "exe";
+  /// Whether the output is linked: a trainer, or a library.
+  bool links() const { return emit == "exe" || emit == "lib"; }
   /// Find the largest batch that takes no more.
   std::optional<int64_t> fitBytes;
   /// The settings of --tune; nothing without it.

@@ -71,8 +71,8 @@ Result linkTrainer(const std::string &object, const std::string &trainer) {
       continue;
     std::string kind = line.substr(0, line.find(' '));
     std::string what = line.substr(line.find(' ') + 1);
-    if (kind != "start" && kind != "emulation" && kind != "loader" &&
-        !hasObject) {
+    if (kind != "entry" && kind != "start" && kind != "emulation" &&
+        kind != "loader" && !hasObject) {
       command.push_back(object);
       hasObject = true;
     }
@@ -85,7 +85,7 @@ Result linkTrainer(const std::string &object, const std::string &trainer) {
     else if (kind == "whole")
       command.insert(command.end(),
                      {"--whole-archive", folder + what, "--no-whole-archive"});
-    else if (kind != "transport")
+    else if (kind != "transport" && kind != "embed" && kind != "header")
       command.push_back(folder + what);
   }
   return runProgram(command, [](pid_t) {});
