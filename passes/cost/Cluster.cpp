@@ -32,6 +32,8 @@ static Expected<double> readNumber(const json::Object &object, StringRef where,
   std::optional<double> number = object.getNumber(name);
   if (!number || !(*number > 0) || !std::isfinite(*number))
     return makeError("'" + where + name + "' must be a positive number");
+  if (!isModerate(*number))
+    return makeError("'" + where + name + "' must be from 1e-30 to 1e30");
   return *number;
 }
 

@@ -31,6 +31,13 @@ readInputFile(llvm::StringRef path, uint64_t maxBytes);
 /// parser recurses once per level.
 llvm::Expected<llvm::json::Value> parseJson(llvm::StringRef text);
 
+/// Whether a positive number from a file is one that products and quotients of
+/// several such numbers can be computed with: from 1e-30 to 1e30.
+inline bool isModerate(double number) {
+  constexpr double most = 1e30;
+  return number >= 1 / most && number <= most;
+}
+
 } // namespace ingot
 
 #endif // INGOT_DIALECTS_INGOT_SUPPORT_INPUTFILE_H

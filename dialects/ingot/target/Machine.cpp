@@ -125,6 +125,9 @@ llvm::Error Machine::readJson(StringRef text) {
     constexpr double mostBytes = 1e15;
     if (name.ends_with("_bytes") && *number > mostBytes)
       return llvm::createStringError("'" + name + "' is above 1e15");
+    if (*number != 0 && !isModerate(*number))
+      return llvm::createStringError("'" + name +
+                                     "' is not from 1e-30 to 1e30");
     this->*field->value = *number;
   }
   return llvm::Error::success();

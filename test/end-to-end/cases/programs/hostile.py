@@ -120,6 +120,9 @@ def machines(ingot):
         ("threads", "1.5", "an integer from 1 to 131072"),
         ("cache_bytes", "1e300", "above 1e15"),
         ("device_workspace_bytes", "9223372036854775808", "above 1e15"),
+        ("link_seconds", "2e576", "from 1e-30 to 1e30"),
+        ("vector_f32", "1e-320", "from 1e-30 to 1e30"),
+        ("memory_bandwidth", "1e308", "from 1e-30 to 1e30"),
     ):
         path.write_text(f'{{"{field}": {value}}}')
         compile_error(ingot, 3, MODEL, *FLAGS, "--machine", path, words=[f"'{field}'", words])
