@@ -74,8 +74,14 @@ function(ingot_trainer_link target)
     if(NOT "${dir}/${sub}/${base}" IN_LIST known)
       set_property(GLOBAL APPEND PROPERTY ingot_trainer_copies "${dir}/${sub}/${base}")
       list(APPEND copies "${dir}/${sub}/${base}")
-      add_custom_command(OUTPUT "${dir}/${sub}/${base}"
-        COMMAND "${CMAKE_COMMAND}" -E copy "${real}" "${dir}/${sub}/${base}" DEPENDS "${real}" VERBATIM)
+      set(trim "")
+      if(base STREQUAL "libgcc.a")
+        # Decimal floating point, which C++ has no type for, is three quarters of it.
+        set(ar "${LLVM_TOOLS_BINARY_DIR}/llvm-ar")
+        set(trim COMMAND sh -c "'${ar}' t '${base}' | grep '^bid' | xargs -r '${ar}' dD '${base}'")
+      endif()
+      add_custom_command(OUTPUT "${dir}/${sub}/${base}" WORKING_DIRECTORY "${dir}/${sub}"
+        COMMAND "${CMAKE_COMMAND}" -E copy "${real}" "${dir}/${sub}/${base}" ${trim} DEPENDS "${real}" VERBATIM)
     endif()
     string(APPEND text "${kind} ${sub}/${base}\n")
   endmacro()
