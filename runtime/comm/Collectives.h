@@ -6,8 +6,8 @@
 // time, and they may end in any order. One thread at a time calls a transport
 // (Communicator.h).
 //
-// The result of an operation has the same bits on every rank, and in every run
-// with the same number of ranks.
+// The result of an operation has the same bits on every rank, in every run with
+// the same number of ranks, and with every transport.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,14 +16,10 @@
 
 #include "runtime/core/DType.h"
 
-#include <chrono>
-#include <functional>
 #include <memory>
 #include <string>
 
 namespace ingot::runtime {
-
-class Error;
 
 /// An operation in flight. Until it has ended nothing else may touch its
 /// memory, and it has to end before this object is destroyed.
@@ -33,6 +29,9 @@ public:
   /// Makes progress, and returns whether the operation has ended. Throws
   /// std::runtime_error.
   virtual bool test() = 0;
+  /// Gives up waiting for the end: returns which rank it waits for, as far as
+  /// the transport knows.
+  virtual std::string giveUp() { return ""; }
 };
 
 class Collectives {
@@ -44,7 +43,7 @@ public:
   /// Ends a run that succeeded: no collective comes after. Without this call
   /// the launcher ends the other ranks.
   virtual void finish() {}
-  /// The transport's name for messages and --inspect: "mpi" or "self".
+  /// The transport's name for messages, such as "TCP".
   virtual std::string describe() const = 0;
 
   /// Starts data = sum over ranks. Types are f32, f64, bf16, f16, i64 and i32;
@@ -81,24 +80,6 @@ private:
 /// The transport of a run with one rank.
 std::unique_ptr<Collectives> makeSelfCollectives();
 
-/// The number of ranks that the launcher (mpirun, srun) has started, 1 without
-/// one. Throws usageError for torchrun's.
-int64_t countLaunchedRanks();
-
-/// Connects the ranks of this run over MPI, which is loaded then, or returns
-/// the transport of a single rank. Throws failure where MPI is missing. MPI
-/// waits for all ranks, and nothing can end that wait: after `limit`, but not
-/// before 20 seconds, a thread calls `giveUp`, which has to end the process.
-/// Processes start slowly on a busy machine, however fast its steps are.
-std::unique_ptr<Collectives>
-connectRanks(std::chrono::seconds limit,
-             const std::function<void(const Error &)> &giveUp);
-
 } // namespace ingot::runtime
-
-/// The function that the library of a transport defines. Returns a new object,
-/// or null and writes an error message of at most `capacity` bytes.
-extern "C" ingot::runtime::Collectives *ingot_connect_mpi(char *message,
-                                                          int64_t capacity);
 
 #endif // INGOT_RUNTIME_COMM_COLLECTIVES_H

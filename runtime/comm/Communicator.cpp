@@ -2,7 +2,7 @@
 
 #include "runtime/comm/Communicator.h"
 
-#include "runtime/core/Error.h"
+#include "runtime/comm/LostRank.h"
 #include "runtime/core/File.h"
 #include "runtime/core/files/Crc32.h"
 #include "runtime/core/machine/Threads.h"
@@ -26,6 +26,9 @@ struct Communicator::Operation {
   std::unique_ptr<Pending> pending;
   bool isDone = false;
   std::string error;
+  /// The caller gives up waiting, and what the transport says to that.
+  bool isGivenUp = false;
+  std::optional<std::string> reason;
 };
 
 /// Buckets that are summed over ranks together.
@@ -115,8 +118,19 @@ bool Communicator::Stream::advance(std::unique_lock<std::mutex> &lock) {
   }
   for (size_t i = 0; i < active.size() && !isAbandoned;) {
     Operation &operation = operations.at(active[i]);
-    if (!guarded(operation,
-                 [](Operation &polled) { return polled.pending->test(); })) {
+    bool isGivenUp = operation.isGivenUp && !operation.reason;
+    std::string reason;
+    if (!guarded(operation, [&](Operation &polled) {
+          if (polled.pending->test())
+            return true;
+          if (isGivenUp)
+            reason = polled.pending->giveUp();
+          return false;
+        })) {
+      if (isGivenUp) {
+        operation.reason = reason;
+        ended.notify_all();
+      }
       ++i;
       continue;
     }
@@ -204,7 +218,7 @@ Error Communicator::describe(const Operation &operation,
                              const std::string &hint) const {
   std::string where = "rank " + std::to_string(rank) + ", step " +
                       std::to_string(operation.event.step);
-  return failure(where, operation.event.what + ": " + problem, hint);
+  return lostRank(where, operation.event.what + ": " + problem, hint);
 }
 
 Communicator::Ticket Communicator::startBucketReduce(void *data,
@@ -295,7 +309,7 @@ void Communicator::waitForAll() {
   if (open)
     startJoint();
   std::unique_lock lock(stream->mutex);
-  for (const auto &[ticket, operation] : stream->operations)
+  for (auto &[ticket, operation] : stream->operations)
     waitForEnd(lock, operation, limit);
 }
 
@@ -323,8 +337,7 @@ Communicator::heedInterruption(std::optional<Clock::time_point> &since,
 }
 
 void Communicator::waitForEnd(std::unique_lock<std::mutex> &lock,
-                              const Operation &operation,
-                              std::chrono::seconds most) {
+                              Operation &operation, std::chrono::seconds most) {
   constexpr auto interval = std::chrono::milliseconds(50);
   Clock::time_point start = Clock::now();
   std::optional<Clock::time_point> interrupted;
@@ -349,10 +362,21 @@ void Communicator::waitForEnd(std::unique_lock<std::mutex> &lock,
         lock.lock();
       }
     }
-    if (now - start > most)
+    if (now - start > most) {
+      // The thread may be stuck in the transport.
+      operation.isGivenUp = true;
+      stream->ended.wait_for(lock, std::chrono::milliseconds(1500), [&] {
+        return operation.isDone || operation.reason;
+      });
+      if (operation.isDone)
+        break;
+      std::string reason = operation.reason.value_or("");
       throw describe(
-          operation, "has not ended for " + std::to_string(most.count()) + " s",
+          operation,
+          "has not ended for " + std::to_string(most.count()) + " s" +
+              (reason.empty() ? "" : ", " + reason),
           "see which rank stopped or is slow; --comm-timeout sets the limit");
+    }
   }
   if (!operation.error.empty())
     throw describe(operation, operation.error,

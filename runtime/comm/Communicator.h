@@ -177,8 +177,8 @@ private:
   /// Waits for the exchange that a bucket is part of.
   void finishJoint(Joint &joint);
   void wait(Ticket ticket, std::chrono::seconds most);
-  void waitForEnd(std::unique_lock<std::mutex> &lock,
-                  const Operation &operation, std::chrono::seconds most);
+  void waitForEnd(std::unique_lock<std::mutex> &lock, Operation &operation,
+                  std::chrono::seconds most);
   /// Returns the words of all ranks, one rank's after the other's.
   std::vector<int64_t> gatherWords(std::vector<int64_t> own,
                                    const std::string &what,

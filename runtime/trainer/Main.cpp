@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/comm/Communicator.h"
+#include "runtime/comm/launch/ConnectRanks.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/Text.h"
 #include "runtime/core/console/Console.h"
@@ -58,6 +59,27 @@ static int agreeOnStatus(int status, Communicator &ranks) {
                           failures);
 }
 
+/// Connects the ranks of this run.
+static std::unique_ptr<Collectives> connect(const std::optional<Launch> &launch,
+                                            std::chrono::seconds limit,
+                                            Console &console) {
+  if (!launch)
+    return makeSelfCollectives();
+  if (!ingot_connect_ranks)
+    throw failure("ranks", "this trainer was linked without what connects them",
+                  "link it with ingotc, or with -u ingot_connect_ranks");
+  StartSettings settings;
+  settings.limit = limit;
+  settings.note = [&console](const std::string &text) {
+    console.noteOnce(text);
+  };
+  settings.giveUp = [&console](const Error &error) {
+    console.print(error);
+    std::_Exit(static_cast<int>(error.getCode()));
+  };
+  return std::unique_ptr<Collectives>(ingot_connect_ranks(*launch, settings));
+}
+
 /// Runs the trainer; returns its exit status.
 static int run(int argc, char **argv, Console &console) {
   const auto [module, manifest] = chooseModule(ingot_module);
@@ -77,21 +99,18 @@ static int run(int argc, char **argv, Console &console) {
   }
   if (!manifest.dataParallel)
     checkRanks();
-  collectPaths(options, manifest.dataParallel ? countLaunchedRanks() : 1)
-      .check();
+  std::optional<Launch> launch;
+  if (manifest.dataParallel)
+    launch = findLaunch(options.ranks.transport);
+  collectPaths(options, launch ? launch->size : 1).check();
   // What several ranks tune, they find in the first steps of the run.
-  bool isAlone = !manifest.dataParallel || countLaunchedRanks() == 1;
+  bool isAlone = !launch;
   if (options.tune.isOn && manifest.target.tuning == TuningPlace::Host &&
       isAlone)
     tuneOnHost(options, manifest, {module->manifest, module->manifest_bytes},
                {argv, argv + argc}, console);
   std::chrono::seconds limit(options.ranks.timeout);
-  auto giveUp = [&](const Error &error) {
-    console.print(error);
-    std::_Exit(static_cast<int>(error.getCode()));
-  };
-  Communicator ranks(manifest.dataParallel ? connectRanks(limit, giveUp)
-                                           : makeSelfCollectives());
+  Communicator ranks(connect(launch, limit, console));
   ranks.setLimit(limit);
   if (ranks.getRank() != 0) {
     console.silence();

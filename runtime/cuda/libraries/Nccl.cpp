@@ -4,8 +4,8 @@
 
 #include "runtime/abi/Shard.h"
 #include "runtime/comm/Communicator.h"
+#include "runtime/comm/LostRank.h"
 #include "runtime/core/DType.h"
-#include "runtime/core/Error.h"
 
 #include <stdexcept>
 #include <thread>
@@ -170,8 +170,8 @@ void Nccl::joinAll(CUstream step) {
 void Nccl::abandon(const std::string &problem) {
   (void)ncclCommAbort(communicator);
   communicator = nullptr;
-  throw failure("rank " + std::to_string(ranks.getRank()), "NCCL: " + problem,
-                "see the messages of other ranks; NCCL_DEBUG=WARN says more");
+  throw lostRank("rank " + std::to_string(ranks.getRank()), "NCCL: " + problem,
+                 "see the messages of other ranks; NCCL_DEBUG=WARN says more");
 }
 
 std::string Nccl::wait(CUevent event) {

@@ -42,6 +42,8 @@ static constexpr EnvironmentVariable kVariables[] = {
      "Leave out instructions above this level, such as x86-64-v3"},
     {"RANK, WORLD_SIZE",
      "Ranks as torchrun names them; mpirun's and Slurm's are known too"},
+    {"MASTER_ADDR, MASTER_PORT",
+     "Host of rank 0, and the port before the one where ranks meet over TCP"},
     {"TMPDIR", "Where compressed shards are unpacked [/tmp]"},
     {"NO_COLOR", "Messages without color"},
     {"TERM", "A progress line only on a terminal that can redraw it"},

@@ -150,6 +150,7 @@ VALID = {
     "--steps": ["0", "1", "3"],
     "--epochs": ["0", "1"],
     "--comm-timeout": ["1", "600"],
+    "--transport": ["mpi", "tcp"],
 }
 
 

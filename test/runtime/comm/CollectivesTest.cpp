@@ -1,17 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// Tests of what every transport has to hold to. Runs in all ranks of a launch
-// at the same time (mpirun -n N), or in one process alone.
+// Tests of what every transport has to hold to: over a wire between threads,
+// over TCP between threads, and over what connects this process with others
+// (mpirun -n N), in all of which it runs at the same time.
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/comm/Collectives.h"
 #include "runtime/abi/Shard.h"
+#include "runtime/comm/WireCollectives.h"
+#include "runtime/comm/launch/ConnectRanks.h"
+#include "runtime/comm/tcp/TcpWire.h"
+#include "runtime/core/Error.h"
+#include "test/runtime/comm/LocalWire.h"
 
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <cstring>
+#include <ostream>
 #include <thread>
 #include <vector>
 
@@ -19,15 +26,108 @@ using namespace ingot::runtime;
 
 namespace {
 
-/// The transport of all tests in this process: MPI starts once.
-std::unique_ptr<Collectives> ranks;
+//===----------------------------------------------------------------------===//
+// Ranks
+//===----------------------------------------------------------------------===//
 
-int64_t rank() { return ranks->getRank(); }
-int64_t size() { return ranks->getSize(); }
+/// The transport of this process: MPI starts once.
+std::unique_ptr<Collectives> launched;
+
+enum class Kind { Launched, Threads, Tcp };
+
+struct Setting {
+  Kind kind;
+  /// 0 for as many as were launched.
+  int64_t size;
+};
+
+void PrintTo(const Setting &setting, std::ostream *out) {
+  *out << setting.size << " ranks";
+}
+
+/// Calls `body` with the collectives of each rank, in a thread of its own.
+void onRanks(const std::function<std::unique_ptr<Wire>(int64_t)> &connect,
+             int64_t size, const std::function<void(Collectives &)> &body) {
+  std::vector<std::thread> threads;
+  for (int64_t rank = 0; rank < size; ++rank)
+    threads.emplace_back([&, rank] {
+      try {
+        WireCollectives ranks(connect(rank));
+        body(ranks);
+        ranks.finish();
+      } catch (const std::exception &error) {
+        ADD_FAILURE() << "rank " << rank << ": " << error.what();
+      }
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+}
+
+void onThreads(int64_t size, const std::function<void(Collectives &)> &body) {
+  auto network = std::make_shared<LocalNetwork>();
+  onRanks(
+      [&](int64_t rank) {
+        return std::make_unique<LocalWire>(rank, size, network);
+      },
+      size, body);
+}
+
+void onTcp(int64_t size, const std::function<void(Collectives &)> &body) {
+  int error = 0;
+  uint16_t port = Socket::listen(0, error).getOwn().getPort();
+  onRanks(
+      [&](int64_t rank) {
+        std::chrono::seconds limit(60);
+        return std::make_unique<TcpWire>(
+            meetByTcp({rank, size, "localhost", port, "", limit,
+                       [](const std::string &) {}}),
+            limit);
+      },
+      size, body);
+}
+
+struct Transports : testing::TestWithParam<Setting> {
+  static void onAll(const std::function<void(Collectives &)> &body) {
+    switch (GetParam().kind) {
+    case Kind::Launched:
+      return body(*launched);
+    case Kind::Threads:
+      return onThreads(GetParam().size, body);
+    case Kind::Tcp:
+      return onTcp(GetParam().size, body);
+    }
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// Data
+//===----------------------------------------------------------------------===//
 
 void complete(std::unique_ptr<Pending> operation) {
   while (!operation->test())
     std::this_thread::yield();
+}
+
+/// Writes numbers as elements of a type.
+template <typename Draw>
+std::vector<char> write(int64_t count, DType type, Draw drawElement) {
+  std::vector<double> values(static_cast<size_t>(count));
+  for (int64_t i = 0; i < count; ++i)
+    values[i] = drawElement(i);
+  std::vector<char> data(count * ingot::runtime::getSize(type));
+  if (isFloat(type)) {
+    convert(values.data(), DType::F64, data.data(), type, count);
+  } else {
+    for (int64_t i = 0; i < count; ++i) {
+      auto whole = static_cast<int64_t>(values[i]);
+      auto narrow = static_cast<int32_t>(whole);
+      if (type == DType::I64)
+        std::memcpy(data.data() + i * 8, &whole, sizeof(whole));
+      else
+        std::memcpy(data.data() + i * 4, &narrow, sizeof(narrow));
+    }
+  }
+  return data;
 }
 
 /// A number of its own for each rank and element, exact in every type.
@@ -36,156 +136,254 @@ double draw(int64_t rank, int64_t i) {
 }
 
 std::vector<char> fill(int64_t rank, int64_t first, int64_t count, DType type) {
-  std::vector<char> data(count * ingot::runtime::getSize(type));
-  for (int64_t i = 0; i < count; ++i) {
-    double value = draw(rank, first + i);
-    auto whole = static_cast<int64_t>(value);
-    char *to = data.data() + i * ingot::runtime::getSize(type);
-    if (isFloat(type))
-      convert(&value, DType::F64, to, type, 1);
-    else if (type == DType::I64)
-      std::memcpy(to, &whole, sizeof(whole));
-    else {
-      auto narrow = static_cast<int32_t>(whole);
-      std::memcpy(to, &narrow, sizeof(narrow));
-    }
-  }
-  return data;
+  return write(count, type, [&](int64_t i) { return draw(rank, first + i); });
 }
 
-double read(const std::vector<char> &data, int64_t i, DType type) {
-  const char *from = data.data() + i * ingot::runtime::getSize(type);
-  double value = 0;
-  convert(from, type, &value, DType::F64, 1);
-  return value;
-}
-
-double sumOf(int64_t i) {
-  double sum = 0;
-  for (int64_t r = 0; r < size(); ++r)
-    sum += draw(r, i);
-  return sum;
+/// The sums over all ranks of what fill() returns.
+std::vector<char> fillSums(int64_t size, int64_t first, int64_t count,
+                           DType type) {
+  return write(count, type, [&](int64_t i) {
+    double sum = 0;
+    for (int64_t rank = 0; rank < size; ++rank)
+      sum += draw(rank, first + i);
+    return sum;
+  });
 }
 
 const DType types[] = {DType::F32, DType::F64, DType::BF16,
                        DType::F16, DType::I64, DType::I32};
 /// The last one goes in several chunks on any number of ranks here.
-const int64_t lengths[] = {0, 1, 3, 1000, 100003, 2500007};
+const int64_t lengths[] = {0, 1, 3, 1000, 50021, 700001};
 
-TEST(Collectives, RanksAreNumbered) {
-  EXPECT_EQ(size(), countLaunchedRanks());
-  EXPECT_FALSE(ranks->describe().empty());
-  std::vector<int64_t> all(size(), -1);
-  int64_t own = rank();
-  complete(ranks->startAllGather(&own, all.data(), sizeof(own)));
-  for (int64_t r = 0; r < size(); ++r)
-    EXPECT_EQ(all[r], r);
+/// Calls `body` for each type and length; the longest in one type.
+void forEachBuffer(const std::function<void(int64_t, DType)> &body) {
+  for (DType type : types)
+    for (int64_t length : lengths)
+      if (length < 100000 || type == DType::F32)
+        body(length, type);
 }
 
-TEST(Collectives, AllReduce) {
-  for (DType type : types)
-    for (int64_t length : lengths) {
-      std::vector<char> data = fill(rank(), 0, length, type);
-      complete(ranks->startAllReduce(data.data(), length, type));
-      for (int64_t i = 0; i < length; ++i)
-        ASSERT_EQ(read(data, i, type), sumOf(i)) << getName(type) << " " << i;
-    }
+/// Compares elements [begin, end).
+void expectEqual(const std::vector<char> &got, const std::vector<char> &want,
+                 int64_t begin, int64_t end, DType type) {
+  int64_t size = ingot::runtime::getSize(type);
+  ASSERT_EQ(got.size(), want.size());
+  if (end > begin)
+    EXPECT_EQ(std::memcmp(got.data() + begin * size, want.data() + begin * size,
+                          (end - begin) * size),
+              0)
+        << getName(type) << " " << end;
 }
 
-TEST(Collectives, ReduceScatter) {
-  for (DType type : types)
-    for (int64_t length : lengths) {
-      std::vector<char> data = fill(rank(), 0, length, type);
-      complete(ranks->startReduceScatter(data.data(), length, type));
-      ElementRange own = getShard(length, rank(), size());
-      for (int64_t i = own.begin; i < own.end; ++i)
-        ASSERT_EQ(read(data, i, type), sumOf(i)) << getName(type) << " " << i;
-    }
+//===----------------------------------------------------------------------===//
+// Operations
+//===----------------------------------------------------------------------===//
+
+TEST_P(Transports, RanksAreNumbered) {
+  onAll([](Collectives &ranks) {
+    EXPECT_FALSE(ranks.describe().empty());
+    std::vector<int64_t> all(ranks.getSize(), -1);
+    int64_t own = ranks.getRank();
+    complete(ranks.startAllGather(&own, all.data(), sizeof(own)));
+    for (int64_t r = 0; r < ranks.getSize(); ++r)
+      EXPECT_EQ(all[r], r);
+  });
 }
 
-TEST(Collectives, GatherShards) {
-  for (DType type : types)
-    for (int64_t length : lengths) {
-      std::vector<char> data = fill(rank(), 0, length, type);
-      complete(ranks->startGatherShards(data.data(), length, type));
-      for (int64_t r = 0; r < size(); ++r) {
-        ElementRange shard = getShard(length, r, size());
-        for (int64_t i = shard.begin; i < shard.end; ++i)
-          ASSERT_EQ(read(data, i, type), draw(r, i))
-              << getName(type) << " " << i;
+TEST_P(Transports, AllReduce) {
+  onAll([](Collectives &ranks) {
+    forEachBuffer([&](int64_t length, DType type) {
+      std::vector<char> data = fill(ranks.getRank(), 0, length, type);
+      complete(ranks.startAllReduce(data.data(), length, type));
+      expectEqual(data, fillSums(ranks.getSize(), 0, length, type), 0, length,
+                  type);
+    });
+  });
+}
+
+TEST_P(Transports, ReduceScatter) {
+  onAll([](Collectives &ranks) {
+    forEachBuffer([&](int64_t length, DType type) {
+      std::vector<char> data = fill(ranks.getRank(), 0, length, type);
+      complete(ranks.startReduceScatter(data.data(), length, type));
+      ElementRange own = getShard(length, ranks.getRank(), ranks.getSize());
+      expectEqual(data, fillSums(ranks.getSize(), 0, length, type), own.begin,
+                  own.end, type);
+    });
+  });
+}
+
+TEST_P(Transports, GatherShards) {
+  onAll([](Collectives &ranks) {
+    forEachBuffer([&](int64_t length, DType type) {
+      std::vector<char> data = fill(ranks.getRank(), 0, length, type);
+      complete(ranks.startGatherShards(data.data(), length, type));
+      for (int64_t r = 0; r < ranks.getSize(); ++r) {
+        ElementRange shard = getShard(length, r, ranks.getSize());
+        expectEqual(data, fill(r, 0, length, type), shard.begin, shard.end,
+                    type);
       }
-    }
+    });
+  });
 }
 
-TEST(Collectives, AllGather) {
-  for (int64_t length : lengths) {
-    std::vector<char> from = fill(rank(), 0, length, DType::F32);
-    std::vector<char> to(from.size() * size());
-    complete(ranks->startAllGather(from.data(), to.data(),
-                                   static_cast<int64_t>(from.size())));
-    for (int64_t r = 0; r < size(); ++r)
-      for (int64_t i = 0; i < length; ++i)
-        ASSERT_EQ(read(to, r * length + i, DType::F32), draw(r, i));
-  }
-}
-
-TEST(Collectives, Broadcast) {
-  for (int64_t root = 0; root < size(); ++root)
+TEST_P(Transports, AllGather) {
+  onAll([](Collectives &ranks) {
     for (int64_t length : lengths) {
-      std::vector<char> data = fill(rank(), 0, length, DType::F32);
-      complete(ranks->startBroadcast(data.data(),
-                                     static_cast<int64_t>(data.size()), root));
-      ASSERT_EQ(data, fill(root, 0, length, DType::F32));
+      std::vector<char> from = fill(ranks.getRank(), 0, length, DType::F32);
+      std::vector<char> to(from.size() * ranks.getSize()), want;
+      complete(ranks.startAllGather(from.data(), to.data(),
+                                    static_cast<int64_t>(from.size())));
+      for (int64_t r = 0; r < ranks.getSize(); ++r) {
+        std::vector<char> block = fill(r, 0, length, DType::F32);
+        want.insert(want.end(), block.begin(), block.end());
+      }
+      EXPECT_TRUE(to == want) << length;
     }
+  });
+}
+
+TEST_P(Transports, Broadcast) {
+  onAll([](Collectives &ranks) {
+    for (int64_t root = 0; root < ranks.getSize(); ++root)
+      for (int64_t length : lengths) {
+        std::vector<char> data = fill(ranks.getRank(), 0, length, DType::F32);
+        complete(ranks.startBroadcast(data.data(),
+                                      static_cast<int64_t>(data.size()), root));
+        EXPECT_TRUE(data == fill(root, 0, length, DType::F32)) << length;
+      }
+  });
 }
 
 /// Started in one order, waited for in another.
-TEST(Collectives, SeveralAtATime) {
-  constexpr int64_t count = 8, length = 30011;
-  std::vector<std::vector<char>> data;
-  std::vector<std::unique_ptr<Pending>> pending;
-  for (int64_t k = 0; k < count; ++k)
-    data.push_back(fill(rank(), k, length, DType::F32));
-  for (int64_t k = 0; k < count; ++k)
-    pending.push_back(
-        k % 3 == 2 ? ranks->startBroadcast(data[k].data(),
-                                           static_cast<int64_t>(data[k].size()),
-                                           k % size())
-                   : ranks->startAllReduce(data[k].data(), length, DType::F32));
-  for (int64_t k : {5, 0, 7, 2, 1, 6, 3, 4})
-    complete(std::move(pending[k]));
-  for (int64_t k = 0; k < count; ++k)
-    for (int64_t i = 0; i < length; ++i)
-      ASSERT_EQ(read(data[k], i, DType::F32),
-                k % 3 == 2 ? draw(k % size(), k + i) : sumOf(k + i));
+TEST_P(Transports, SeveralAtATime) {
+  onAll([](Collectives &ranks) {
+    constexpr int64_t count = 8, length = 30011;
+    int64_t size = ranks.getSize();
+    std::vector<std::vector<char>> data;
+    std::vector<std::unique_ptr<Pending>> pending;
+    for (int64_t k = 0; k < count; ++k)
+      data.push_back(fill(ranks.getRank(), k, length, DType::F32));
+    for (int64_t k = 0; k < count; ++k) {
+      auto bytes = static_cast<int64_t>(data[k].size());
+      pending.push_back(
+          k % 3 == 2
+              ? ranks.startBroadcast(data[k].data(), bytes, k % size)
+              : ranks.startAllReduce(data[k].data(), length, DType::F32));
+    }
+    for (int64_t k : {5, 0, 7, 2, 1, 6, 3, 4})
+      complete(std::move(pending[k]));
+    for (int64_t k = 0; k < count; ++k)
+      EXPECT_TRUE(data[k] == (k % 3 == 2
+                                  ? fill(k % size, k, length, DType::F32)
+                                  : fillSums(size, k, length, DType::F32)))
+          << k;
+  });
 }
 
-/// Sums that depend on the order they are added up in.
-TEST(Collectives, SameBitsOnEveryRankAndEveryTime) {
-  constexpr int64_t length = 50021;
-  std::vector<float> values(length), first;
-  for (int repeat = 0; repeat < 3; ++repeat) {
-    for (int64_t i = 0; i < length; ++i)
-      values[i] = 1.0f / static_cast<float>(3 + rank() * 977 + i);
-    complete(ranks->startAllReduce(values.data(), length, DType::F32));
-    if (repeat == 0)
-      first = values;
-    ASSERT_EQ(std::memcmp(first.data(), values.data(), length * sizeof(float)),
-              0);
-  }
-  std::vector<float> ofFirst = values;
-  complete(ranks->startBroadcast(ofFirst.data(), length * sizeof(float), 0));
-  ASSERT_EQ(std::memcmp(ofFirst.data(), values.data(), length * sizeof(float)),
-            0);
+//===----------------------------------------------------------------------===//
+// Bits
+//===----------------------------------------------------------------------===//
+
+/// Fractions, whose sums depend on the order of additions.
+std::vector<char> fillFractions(int64_t rank, int64_t count, DType type) {
+  return write(count, type, [&](int64_t i) {
+    return 1.0 / static_cast<double>(3 + rank * 977 + i % 10007);
+  });
 }
+
+/// All sums of a rank, one after the other: small ones and large ones.
+std::vector<char> sumFractions(Collectives &ranks) {
+  std::vector<char> all;
+  for (DType type : {DType::F32, DType::F64, DType::BF16, DType::F16})
+    for (int64_t length : {1, 1000, 100003}) {
+      std::vector<char> data = fillFractions(ranks.getRank(), length, type);
+      complete(ranks.startAllReduce(data.data(), length, type));
+      all.insert(all.end(), data.begin(), data.end());
+      data = fillFractions(ranks.getRank(), length, type);
+      complete(ranks.startReduceScatter(data.data(), length, type));
+      ElementRange own = getShard(length, ranks.getRank(), ranks.getSize());
+      int64_t size = ingot::runtime::getSize(type);
+      // The other shards have no meaning: rank 0's is everybody's.
+      std::vector<char> first(getShard(length, 0, ranks.getSize()).end * size);
+      if (ranks.getRank() == 0)
+        std::memcpy(first.data(), data.data(), own.end * size);
+      complete(ranks.startBroadcast(first.data(),
+                                    static_cast<int64_t>(first.size()), 0));
+      all.insert(all.end(), first.begin(), first.end());
+    }
+  return all;
+}
+
+TEST_P(Transports, SameBitsOnEveryRankEveryTimeAndEveryWire) {
+  onAll([](Collectives &ranks) {
+    std::vector<char> sums = sumFractions(ranks), others;
+    EXPECT_TRUE(sums == sumFractions(ranks)) << "from time to time";
+    std::vector<char> first = sums;
+    complete(ranks.startBroadcast(first.data(),
+                                  static_cast<int64_t>(first.size()), 0));
+    EXPECT_TRUE(sums == first) << "from rank to rank";
+    if (ranks.getRank() != 0)
+      return;
+    onThreads(ranks.getSize(), [&](Collectives &threads) {
+      std::vector<char> got = sumFractions(threads);
+      if (threads.getRank() == 0)
+        others = std::move(got);
+    });
+    EXPECT_TRUE(sums == others) << "from wire to wire";
+  });
+}
+
+/// The sum of a shard begins at the rank after its owner; that of small data
+/// goes up the tree.
+TEST(CollectivesOrder, IsThatOfTheRing) {
+  constexpr int64_t size = 3, length = 100003;
+  onThreads(size, [&](Collectives &ranks) {
+    std::vector<float> data(length);
+    auto get = [](int64_t rank, int64_t i) {
+      return 1.0f / static_cast<float>(3 + rank * 977 + i);
+    };
+    for (int64_t i = 0; i < length; ++i)
+      data[i] = get(ranks.getRank(), i);
+    complete(ranks.startAllReduce(data.data(), length, DType::F32));
+    for (int64_t of = 0; of < size; ++of) {
+      ElementRange shard = getShard(length, of, size);
+      for (int64_t i = shard.begin; i < shard.end; ++i)
+        ASSERT_EQ(data[i], get((of + 1) % size, i) + get((of + 2) % size, i) +
+                               get(of, i));
+    }
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Launched, Transports,
+                         testing::Values(Setting{Kind::Launched, 0}));
+INSTANTIATE_TEST_SUITE_P(Threads, Transports,
+                         testing::Values(Setting{Kind::Threads, 2},
+                                         Setting{Kind::Threads, 3},
+                                         Setting{Kind::Threads, 4},
+                                         Setting{Kind::Threads, 5}));
+INSTANTIATE_TEST_SUITE_P(Tcp, Transports,
+                         testing::Values(Setting{Kind::Tcp, 2},
+                                         Setting{Kind::Tcp, 3},
+                                         Setting{Kind::Tcp, 4},
+                                         Setting{Kind::Tcp, 5}));
 
 } // namespace
 
 int main(int argc, char **argv) {
   testing::InitGoogleTest(&argc, argv);
-  ranks = connectRanks(std::chrono::seconds(60),
-                       [](const Error &) { std::abort(); });
+  try {
+    std::optional<Launch> launch = findLaunch();
+    StartSettings settings{std::chrono::seconds(60), [](const std::string &) {},
+                           [](const Error &) { std::abort(); }};
+    launched = launch ? std::unique_ptr<Collectives>(
+                            ingot_connect_ranks(*launch, settings))
+                      : makeSelfCollectives();
+  } catch (const Error &error) {
+    std::fprintf(stderr, "%s", error.format().c_str());
+    return 1;
+  }
   int status = RUN_ALL_TESTS();
-  ranks->finish();
+  launched->finish();
   return status;
 }

@@ -274,6 +274,8 @@ static void addParts(const LinkInput &input, const std::vector<LinkLine> &lines,
   blob("ingot_export", input.exportLiteral);
   if (input.hasPictures)
     args.insert(args.end(), {"-u", "ingot_picture_codecs"});
+  if (input.dataParallel && !isLibrary)
+    args.insert(args.end(), {"-u", "ingot_connect_ranks"});
   // They are never chosen: without an address nothing of them is linked.
   for (const std::string &name : findUnusedKernels(lines, input.level))
     args.push_back("--defsym=" + name + "=0");
@@ -326,8 +328,11 @@ void ingot::linkTrainer(const LinkInput &input, const std::string &output) {
                            "--disable-new-dtags", "-o", executable});
   std::string marker = makeMarker(emulation, name, scratch);
   if (!isOneFile)
-    args.insert(args.end(), {"-rpath", "$ORIGIN/" + name + ".libs",
-                             "--no-as-needed", marker, "--as-needed"});
+    args.insert(args.end(), {"-rpath", "$ORIGIN/" + name + ".libs"});
+  // Ranks over TCP do without the transports.
+  if (llvm::any_of(lines,
+                   [](const LinkLine &line) { return line.kind == "bundle"; }))
+    args.insert(args.end(), {"--no-as-needed", marker, "--as-needed"});
   addParts(input, lines, /*isLibrary=*/false, scratch, args);
   runLinker(args);
 

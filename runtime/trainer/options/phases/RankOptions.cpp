@@ -7,7 +7,14 @@
 
 using namespace ingot::runtime;
 
+static const Choices<Transport> kTransports = {{"mpi", Transport::Mpi},
+                                               {"tcp", Transport::Tcp}};
+
 void RankOptions::bind(CLI::App &app) {
+  addChoice(app, "--transport", transport, kTransports,
+            "How ranks exchange data [as they were started: mpirun's by MPI, "
+            "torchrun's by TCP]")
+      ->group("Run");
   app.add_option("--comm-timeout", timeout,
                  "Seconds that ranks wait for each other before they give up")
       ->type_name("SECONDS")

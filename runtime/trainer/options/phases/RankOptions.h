@@ -8,6 +8,8 @@
 #ifndef INGOT_RUNTIME_TRAINER_OPTIONS_PHASES_RANKOPTIONS_H
 #define INGOT_RUNTIME_TRAINER_OPTIONS_PHASES_RANKOPTIONS_H
 
+#include "runtime/comm/launch/Launch.h"
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -19,6 +21,8 @@ class App;
 namespace ingot::runtime {
 
 struct RankOptions {
+  /// How ranks exchange data, if that is asked for.
+  std::optional<Transport> transport;
   /// The seconds that ranks wait for each other.
   int64_t timeout = 600;
   /// The prefix of the files to which each rank writes its last collectives if

@@ -63,7 +63,7 @@ def ranks_fail(ingot):
 def aborts(ingot):
     command, env, logs = run_ranks(ingot, 2, steps=30)
     result = ingot.run(command, env={**env, "INGOT_FAKE_FAIL": "ncclCommGetAsyncError:4"})
-    check(result.status == 1 and "error: rank" in result.err, f"{result.status}: {result.err[-500:]}")
+    check(result.status == 4 and "error: rank" in result.err, f"{result.status}: {result.err[-500:]}")
     for rank in range(2):
         names = [line.split()[0] for line in read_calls(logs, rank)]
         if "ncclCommAbort" in names:

@@ -36,7 +36,7 @@ def unlike(ingot):
         alone = list(pool.map(lambda flags: run(*flags, limit="2"), ((["--inspect"], []), ([], ["--inspect"]))))
     for result in alone:
         check(
-            result.status == 1 and "for the other ranks to start" in result.err, f"exit {result.status}: {result.err}"
+            result.status == 4 and "for the other ranks to start" in result.err, f"exit {result.status}: {result.err}"
         )
         check(re.search(r"error: rank [01]: ", result.err), result.err)
     for flags, word in (

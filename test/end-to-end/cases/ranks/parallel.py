@@ -208,7 +208,7 @@ def stopped(ingot):
     """A rank that hangs ends the run after the limit."""
     trainer = compile_for(ingot, golden("mlp"), "adamw", 2)
     status, err, lines = signal_one(ingot, trainer, signal.SIGSTOP, "--comm-timeout", "2")
-    check(status == 1, f"exit {status} of a run that hung")
+    check(status == 4, f"exit {status} of a run that hung")
     check("has not ended for 2 s" in err, f"no word of the limit: {err!r}")
     check_named(err, lines)
 
@@ -260,8 +260,6 @@ def messages(ingot):
     trainer = compile_for(ingot, g, "adamw", 2)
     said = ingot.succeed([*mpirun(2), trainer, "--data", g.data, "--epochs", "1"], env=ALONE).err
     check(said.count("epoch 1 ") == 1, f"the epoch is reported {said.count('epoch 1 ')} times: {said!r}")
-    # torchrun starts ranks that do not know of each other.
-    ingot.check_error([trainer, "--data", g.data], 2, "WORLD_SIZE", env={"WORLD_SIZE": "2"})
     alone = ingot.compile(g.model, *g.compile_flags("adamw"))
     result = ingot.run([*mpirun(2), alone, "--data", g.data, "--steps", "1"])
     check(result.status == 2, f"exit {result.status} of a trainer for one rank")

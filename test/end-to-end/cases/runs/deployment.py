@@ -96,7 +96,7 @@ def runs_with_older_glibc(ingot):
     libraries = sorted(ranks.with_name("trainer.libs").glob("*"))
     marker = next(path.name for path in libraries if path.name.startswith("keep-"))
     check({path.name for path in libraries} <= {marker, "libingot_mpi.so"}, f"{libraries}")
-    check_old_glibc(ingot, ranks, {marker})
+    check_old_glibc(ingot, ranks)
     for library in libraries:
         if library.name != marker:
             check_old_glibc(ingot, library, {"libmpi.so.40"})
@@ -163,16 +163,27 @@ def digits_accuracy(ingot):
 
 @case("libraries-left-behind")
 def left_behind(ingot):
-    """The loader's message names the folder that is missing; both can be moved together."""
+    """A trainer that needs its folder of libraries says so; both can be moved together."""
     g = golden("cnn")
+    # Only ranks over MPI need it on CPUs.
     trainer = ingot.compile(g.model, *g.compile_flags("adamw"), "--data-parallel")
+    alone = shutil.copy2(trainer, ingot.path("alone"))
+    flags = ["--data", g.data, "--steps", "1"]
+    ingot.succeed([alone, *flags])
+    launched = {"OMPI_COMM_WORLD_RANK": "0", "OMPI_COMM_WORLD_SIZE": "2"}
+    failed = ingot.check_error([alone, *flags], 1, "MPI", "libingot_mpi.so", env=launched)
+    check(".libs folder" in failed.err, f"does not say what is missing: {failed.err!r}")
+    if not (ingot.bin.parent / "lib/ingot/link-cuda.txt").exists():
+        return
+    trainer = ingot.compile(g.model, *g.compile_flags("adamw"), "--target", "cuda")
     alone = shutil.copy2(trainer, ingot.path("trainer"))
+    # The loader's message names the folder.
     result = ingot.run([alone, "--version"])
     lines = result.err.strip().splitlines()
     check(result.status != 0 and len(lines) == 1, f"exit {result.status}: {result.err!r}")
     check("keep-trainer.libs-beside-trainer" in lines[0], f"does not say what is missing: {lines[0]!r}")
     shutil.copytree(f"{trainer}.libs", f"{alone}.libs")
-    ingot.succeed([alone, "--data", g.data, "--steps", "1"])
+    ingot.succeed([alone, "--version"])
 
 
 @case("inspect")

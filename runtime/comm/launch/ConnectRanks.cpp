@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "runtime/comm/launch/ConnectRanks.h"
+
+#include "runtime/comm/LostRank.h"
+#include "runtime/comm/WireCollectives.h"
+#include "runtime/comm/mpi/MpiWire.h"
+#include "runtime/comm/tcp/TcpWire.h"
+#include "runtime/core/machine/Threads.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <dlfcn.h>
+#include <mutex>
+#include <thread>
+
+using namespace ingot::runtime;
+
+std::chrono::seconds StartSettings::getStartLimit() const {
+  return std::max(limit, std::chrono::seconds(20));
+}
+
+namespace {
+
+/// Calls a function unless it is destroyed within a time.
+class Alarm {
+public:
+  Alarm(std::chrono::seconds limit, std::function<void()> call) {
+    isRunning = startThread(thread, [this, limit, call = std::move(call)] {
+      std::unique_lock lock(mutex);
+      if (!ended.wait_for(lock, limit, [this] { return isOver; }))
+        call();
+    });
+  }
+  Alarm(const Alarm &) = delete;
+  Alarm &operator=(const Alarm &) = delete;
+  ~Alarm() {
+    if (!isRunning)
+      return;
+    {
+      std::lock_guard lock(mutex);
+      isOver = true;
+    }
+    ended.notify_one();
+    thread.join();
+  }
+
+private:
+  std::mutex mutex;
+  std::condition_variable ended;
+  bool isRunning = false, isOver = false;
+  std::thread thread;
+};
+
+} // namespace
+
+static std::unique_ptr<Wire> connectByMpi(const Launch &launch,
+                                          const StartSettings &settings) {
+  constexpr const char *hint =
+      "keep the trainer's .libs folder beside it and install Open MPI "
+      "(libopenmpi3), or set MASTER_ADDR and MASTER_PORT and give --transport "
+      "tcp";
+  // Open MPI's own plugins look for its symbols among the global ones.
+  void *library = dlopen("libingot_mpi.so", RTLD_NOW | RTLD_GLOBAL);
+  if (!library)
+    throw failure("MPI", dlerror(), hint);
+  auto *connect = reinterpret_cast<decltype(&ingot_connect_mpi)>(
+      dlsym(library, "ingot_connect_mpi"));
+  if (!connect)
+    throw failure("MPI", dlerror(), hint);
+  std::chrono::seconds limit = settings.getStartLimit();
+  Alarm alarm(limit, [&] {
+    settings.giveUp(lostRank(
+        "rank " + std::to_string(launch.rank),
+        "has waited " + std::to_string(limit.count()) +
+            " s for the other ranks to start",
+        "see which rank does not run this trainer, or only prints something; "
+        "--comm-timeout sets the limit"));
+  });
+  char message[512] = "";
+  std::unique_ptr<Wire> wire(connect(message, sizeof(message)));
+  if (!wire)
+    throw failure("MPI", message, hint);
+  // Another MPI's launcher, or srun without support for this one, starts
+  // processes that would each train alone.
+  if (wire->getSize() != launch.size)
+    throw failure("MPI",
+                  "has connected " + std::to_string(wire->getSize()) + " of " +
+                      std::to_string(launch.size) + " ranks: " +
+                      wire->describe() + " does not know this launcher",
+                  "start the ranks with the mpirun of Open MPI, or over TCP: "
+                  "set MASTER_ADDR and MASTER_PORT, and give --transport tcp");
+  return wire;
+}
+
+Collectives *
+ingot::runtime::ingot_connect_ranks(const Launch &launch,
+                                    const StartSettings &settings) {
+  std::unique_ptr<Wire> wire =
+      launch.transport == Transport::Mpi
+          ? connectByMpi(launch, settings)
+          : std::make_unique<TcpWire>(
+                meetByTcp({launch.rank, launch.size, launch.host, launch.port,
+                           launch.run, settings.getStartLimit(),
+                           settings.note}),
+                settings.limit);
+  if (launch.rank == 0)
+    settings.note(std::to_string(launch.size) + " ranks over " +
+                  wire->describe() + ", as " + launch.source + " say");
+  return new WireCollectives(std::move(wire));
+}
