@@ -80,7 +80,7 @@ function(ingot_link_program_portably target)
                     OUTPUT_VARIABLE found OUTPUT_STRIP_TRAILING_WHITESPACE)
     list(APPEND start "${found}")
   endforeach()
-  target_link_options(${target} PRIVATE -pie -nostartfiles -Wl,--gc-sections
+  target_link_options(${target} PRIVATE -pie -nostartfiles -Wl,--gc-sections -Wl,-O2
     $<$<CONFIG:Release>:-Wl,--strip-all> ${start})
   ingot_link_c_library(${target} ARCHIVES libstdc++.a libgcc_eh.a libgcc.a
     STUBS ${INGOT_C_LIBRARY} ld-linux-x86-64.so.2 END libc_nonshared.a crtendS.o crtn.o)

@@ -2,8 +2,8 @@
 
 #include "tools/ingot-measure/Measure.h"
 
+#include "passes/targets/cpu/CpuMachine.h"
 #include "passes/targets/cpu/CpuScratch.h"
-#include "passes/targets/cpu/CpuTarget.h"
 #include "runtime/core/Context.h"
 #include "runtime/core/machine/Features.h"
 #include "runtime/cpu/plan/ConvolutionAlgorithms.h"
@@ -253,7 +253,7 @@ Machine ingot::measureMachine() {
     // Without what INGOT_MAX_ISA hides.
     if (isThere && runtime::findMissingFeatures({name.str()}).empty())
       features.push_back(name.str());
-  Machine machine = CpuTarget::describeMachine(features, getThreadCount());
+  Machine machine = describeProcessor(features, getThreadCount());
   machine.matmulF32 = measureMatmul(INGOT_F32, 1024, machine);
   machine.matmulF64 = measureMatmul(INGOT_F64, 128, machine);
   machine.matmulBf16 = measureMatmul(INGOT_BF16, 1024, machine);

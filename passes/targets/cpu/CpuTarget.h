@@ -20,9 +20,6 @@ public:
   static llvm::Expected<std::unique_ptr<Target>> create(const TargetSpec &spec,
                                                         const Machine &machine);
 
-  /// Returns the built-in figures for a CPU with the features (LLVM's names).
-  static Machine describeMachine(llvm::ArrayRef<std::string> features,
-                                 unsigned threads);
   /// Computes getSupport() from machine figures only.
   static LibrarySupport getSupport(LibraryCall call, const Machine &machine);
   /// Adds the passes from placed steps to kernels in the LLVM dialect.
