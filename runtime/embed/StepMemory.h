@@ -2,8 +2,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Memory of the C++ library in steps. Kernels make small tables with each call;
-// what one step frees is kept for the next, so that the first step of a session
-// is the last that calls malloc.
+// what one step frees is kept for the next, so that malloc is not called once
+// each thread has taken part in a step.
 //
 //===----------------------------------------------------------------------===//
 
