@@ -22,15 +22,16 @@ static void addLegalization(OpPassManager &manager,
                             const PipelineOptions &options,
                             const Target &target, LegalizationPoint point) {
   target.addLegalization(manager.nest<func::FuncOp>(), point,
-                         {options.keepFp32, options.convFusion != "off",
-                          /*optimizes=*/options.level > 0});
+                         {options.keepFp32, /*optimizes=*/options.level > 0});
 }
 
 void ingot::buildTargetPipeline(OpPassManager &manager,
                                 const PipelineOptions &options) {
+  TargetSpec spec = options.getTargetSpec(options.arch);
   manager.addPass(createAttachTarget(
-      {options.target, options.arch, options.tf32, options.machine,
-       options.precision, options.dataParallel, options.exactMath}));
+      {spec.kind, spec.arch, spec.math == MathMode::TF32,
+       listTargetOptions(spec), options.machine, options.precision,
+       options.dataParallel, options.exactMath}));
 }
 
 //===----------------------------------------------------------------------===//
@@ -164,7 +165,6 @@ void ingot::buildFusionPipeline(OpPassManager &manager,
     manager.addNestedPass<func::FuncOp>(createFormDeviations());
   FormFusionsOptions fusion;
   fusion.each = options.level == 0;
-  fusion.matmulKernels = options.matmulKernels;
   manager.addNestedPass<func::FuncOp>(createFormFusions(fusion));
   // The schedule takes kernels and calls as they are.
   manager.addPass(createVerifyKernels());
@@ -262,7 +262,7 @@ static void registerPipeline(StringRef name, StringRef summary,
           return failure();
         if (llvm::Error error = options.check())
           return emitError(llvm::toString(std::move(error)));
-        auto target = chooseTarget(options.target, options.arch, options.tf32);
+        auto target = chooseTarget(options.getTargetSpec(options.arch));
         if (!target)
           return emitError(llvm::toString(target.takeError()));
         build(manager, options, **target);

@@ -3,6 +3,7 @@
 #include "passes/PipelineOptions.h"
 
 #include "dialects/ingot/ir/Diagnostics.h"
+#include "passes/TargetRegistration.h"
 #include "passes/autodiff/Losses.h"
 #include "passes/autodiff/Optimizers.h"
 #include "passes/parallel/GradComm.h"
@@ -18,6 +19,20 @@ std::string ingot::getLossNames() { return Loss::listNames(); }
 
 std::string PipelineOptions::getComputePrecision() const {
   return precision == "fp8" ? std::string("bf16") : std::string(precision);
+}
+
+std::vector<std::unique_ptr<TargetOptions>>
+PipelineOptions::bindTargets(OptionTable &table) {
+  registerIngotTargets();
+  return bindTargetOptions(table);
+}
+
+TargetSpec PipelineOptions::getTargetSpec(StringRef architecture) const {
+  TargetSpec spec = {target, architecture.str(), MathMode::Exact, {}};
+  for (const std::unique_ptr<TargetOptions> &options : ofTargets)
+    if (options->belongTo(spec.kind))
+      options->select(spec);
+  return spec;
 }
 
 llvm::Error PipelineOptions::check() const {
@@ -37,9 +52,9 @@ llvm::Error PipelineOptions::check() const {
     return makeOptionError(gradComm.getName(),
                            "compression needs whole gradients",
                            "compile with --zero 0, or send bf16");
-  if (tf32 && target == "cpu")
-    return makeOptionError(tf32.getName(), "CPUs do not support TF32",
-                           "leave it out, or compile with --target cuda");
+  for (const std::unique_ptr<TargetOptions> &options : ofTargets)
+    if (llvm::Error error = options->check(target))
+      return error;
   if (precision != "fp8" && !fp8Scaling.getGivenTexts().empty())
     return makeOptionError(fp8Scaling.getName(), "requires --precision fp8",
                            "add --precision fp8, or leave it out");
@@ -48,12 +63,6 @@ llvm::Error PipelineOptions::check() const {
         fp8Scaling.getName(),
         "delayed scales would have to agree over ranks and micro-batches",
         "choose current, block or mx");
-  if (!memoryBudget.empty()) {
-    auto size = MemorySize::parse(memoryBudget.getName(), memoryBudget,
-                                  /*allowPercent=*/true);
-    if (!size)
-      return size.takeError();
-  }
   return RematNames::parse(remat.getName(), remat.getGivenTexts()).takeError();
 }
 

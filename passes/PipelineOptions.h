@@ -10,7 +10,7 @@
 #ifndef INGOT_PASSES_PIPELINEOPTIONS_H
 #define INGOT_PASSES_PIPELINEOPTIONS_H
 
-#include "passes/options/Setting.h"
+#include "passes/options/TargetOptions.h"
 
 namespace ingot {
 
@@ -20,11 +20,8 @@ llvm::ArrayRef<llvm::StringLiteral> getOptimizerNames();
 /// The names of all losses, with their settings.
 std::string getLossNames();
 
-struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
-  /// All options below, in their order, and the section of those that follow.
-  std::vector<PipelineOption *> all;
-  llvm::StringRef section;
-
+struct PipelineOptions : OptionTable,
+                         mlir::PassPipelineOptions<PipelineOptions> {
   Section training{*this, "What is trained"};
 
   Setting<std::string> loss{
@@ -139,7 +136,8 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
   Setting<std::string> memoryBudget{
       *this, "memory-budget [at-least:]SIZE|N%",
       "SIZE of all planned memory, or N% of the activations: recompute until "
-      "the step fits, with at-least: as far as it can"};
+      "the step fits, with at-least: as far as it can",
+      "", memorySize(/*allowPercent=*/true)};
   ListSetting remat{*this, "remat RULE",
                     "save=REGEX or recompute=REGEX: whether to save or "
                     "recompute the results of ONNX nodes with such names"};
@@ -150,23 +148,8 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
       "1 for none, which takes the memory of all logits",
       16, between<int64_t>(1, 1024)};
 
-  Section forGpus{*this, "GPUs only"};
-
-  Setting<bool> tf32{
-      *this, "tf32",
-      "matmuls and convolutions in fp32 use TF32 on tensor cores: "
-      "operands are rounded to 10 bits of mantissa"};
-  Setting<std::string> matmulKernels{
-      *this, "matmul-kernels NAME",
-      "matmuls of sm_90a: library, own (generated kernels wherever there "
-      "are some), or auto, the one that the model predicts to be faster",
-      "auto", oneOf(kMatmulKernels)};
-  Setting<std::string> convFusion{
-      *this, "conv-fusion NAME",
-      "batch normalization around convolutions in fp16: in kernels (off), or "
-      "in the library's convolutions where it has such ones (auto), whose "
-      "last bits differ from run to run",
-      "off", oneOf(kConvFusions)};
+  /// The options that belong to one kind of target.
+  std::vector<std::unique_ptr<TargetOptions>> ofTargets = bindTargets(*this);
 
   /// The module holds a module for each combination of sizes of dimensions, as
   /// the importer makes them.
@@ -174,6 +157,9 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
       *this, "variants",
       "the module holds a module for each combination of sizes"};
 
+  /// Returns the target that the options choose, with its own options, for an
+  /// architecture.
+  TargetSpec getTargetSpec(llvm::StringRef architecture) const;
   /// The precision in which contractions compute: that of fp8 is bf16.
   std::string getComputePrecision() const;
   /// Checks values that were given, alone and together.
@@ -181,6 +167,10 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
   /// Returns the given options as the pipelines of ingot-opt parse them. Fails
   /// for a value that cannot be written so.
   llvm::Expected<std::string> print() const;
+
+private:
+  static std::vector<std::unique_ptr<TargetOptions>>
+  bindTargets(OptionTable &table);
 };
 
 } // namespace ingot

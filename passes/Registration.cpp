@@ -17,7 +17,6 @@
 #include "passes/targets/cpu/Passes.h"
 #include "passes/targets/cuda/Passes.h"
 #include "passes/targets/cuda/target/CudaTarget.h"
-#include "passes/targets/emulator/EmulatorTarget.h"
 #include "passes/targets/emulator/Passes.h"
 #include "passes/targets/host/Passes.h"
 #include "passes/verify/Passes.h"
@@ -38,12 +37,6 @@ void ingot::registerIngotPasses() {
   registerPipelines();
   registerCpuPipelines();
   registerCudaPipelines();
-}
-
-void ingot::registerIngotTargets() {
-  registerCpuTarget();
-  registerCudaTarget();
-  registerEmulatorTarget();
 }
 
 void ingot::registerIngotDialects(mlir::DialectRegistry &registry) {

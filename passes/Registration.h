@@ -8,6 +8,8 @@
 #ifndef INGOT_PASSES_REGISTRATION_H
 #define INGOT_PASSES_REGISTRATION_H
 
+#include "passes/TargetRegistration.h"
+
 namespace mlir {
 class DialectRegistry;
 } // namespace mlir
@@ -16,9 +18,6 @@ namespace ingot {
 
 /// Registers every pass and pipeline, stage by stage. Call once.
 void registerIngotPasses();
-
-/// Makes the targets known by their kinds.
-void registerIngotTargets();
 
 /// Registers the dialects of this tree, and the targets that attributes name.
 void registerIngotDialects(mlir::DialectRegistry &registry);

@@ -218,11 +218,12 @@ struct ChooseLayouts : ingot::impl::ChooseLayoutsBase<ChooseLayouts> {
       return;
     Block &block = func.getBody().front();
     std::unique_ptr<const Target> target = Target::of(func);
-    LayoutRegion region(block, /*others=*/target->permutesFilters());
+    LayoutRegion region(block, /*others=*/target->getCalls().permutesFilters());
     for (Operation &op : block)
       if (auto permutable = dyn_cast<Permutable>(op)) {
         auto call = dyn_cast<LibraryCall>(op);
-        if (!everywhere && !(call && target->prefersChannelsLast(call)))
+        if (!everywhere &&
+            !(call && target->getCalls().prefersChannelsLast(call)))
           continue;
         if (Order order = channelsLastOrder(permutable); !order.empty())
           region.grow(&op, order);

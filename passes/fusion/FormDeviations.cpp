@@ -28,7 +28,7 @@ struct FormDeviations : ingot::impl::FormDeviationsBase<FormDeviations> {
   using FormDeviationsBase::FormDeviationsBase;
 
   void runOnOperation() override {
-    if (!Target::of(getOperation())->splitsReductions())
+    if (!Target::of(getOperation())->getKernels().splitsReductions())
       return;
     SmallVector<ReduceOp> sums;
     getOperation().walk([&](ReduceOp op) {

@@ -74,18 +74,20 @@ struct FormFusions : ingot::impl::FormFusionsBase<FormFusions> {
     splitWideConcats(block);
     std::unique_ptr<const Target> target = Target::of(func);
     const Machine &machine = target->getMachine();
-    double opsOfLaunch = target->repeatsColumns()
+    const TargetKernels &kernels = target->getKernels();
+    MatmulChoice choice = kernels.getMatmulChoice();
+    double opsOfLaunch = kernels.repeatsColumns()
                              ? machine.vectorF32 * machine.launchSeconds
                              : 0;
     FusionPlan plan(
         block, *shards,
-        FusionLimits{each, rows, epilogues, target->getEpilogueLibrary(),
-                     matmulKernels == "library" ? nullptr : target.get(),
-                     target->hasTiles(),
-                     /*forcesKernels=*/matmulKernels == "own", maxOps,
+        FusionLimits{each, rows, epilogues, kernels.getEpilogueLibrary(),
+                     choice == MatmulChoice::Never ? nullptr : &kernels,
+                     kernels.hasTiles(),
+                     /*forcesKernels=*/choice == MatmulChoice::Always, maxOps,
                      maxInputs, maxRootOps, opsOfLaunch,
-                     target->splitsReductions(), [&](const RowSpace &space) {
-                       return target->sumsRows(space.rows, space.length);
+                     kernels.splitsReductions(), [&](const RowSpace &space) {
+                       return kernels.sumsRows(space.rows, space.length);
                      }});
 
     SmallVector<Operation *> originals = llvm::to_vector_of<Operation *>(

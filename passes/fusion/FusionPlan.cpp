@@ -33,7 +33,7 @@ FusionPlan::FusionPlan(Block &block, const Shards &shards,
     mergeNodes();
     if (limits.epilogues && !limits.library)
       formEpilogues();
-    if (limits.epilogues && limits.library && limits.target)
+    if (limits.epilogues && limits.library && limits.kernels)
       formMatmulKernels();
   }
   dropUnreadRoots();

@@ -24,9 +24,9 @@ struct FusionLimits {
   /// The library to whose epilogues fusion is limited; null if epilogues are
   /// generated.
   const EpilogueLibrary *library = nullptr;
-  /// The target, which says of matmuls of that library whether generated
-  /// kernels are faster; null if there are none.
-  const Target *target = nullptr;
+  /// The kernels of the target, which say of matmuls of that library whether
+  /// generated ones are faster; null if there are none.
+  const TargetKernels *kernels = nullptr;
   /// Whether a kernel may compute a matrix in tiles.
   bool tiles = false;
   /// Whether generated kernels are taken wherever there are some.

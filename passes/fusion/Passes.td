@@ -119,16 +119,16 @@ def FormFusions : Pass<"ingot-form-fusions", "::mlir::func::FuncOp"> {
     that only its own fusion reads is not stored. Other library calls, reshapes and barriers are not fused. Assumes
     primitives only (`--ingot-decompose`).
 
-    For a target whose library has a fixed list of epilogues (`Target::getEpilogueLibrary`), only bias, residual, ReLU
-    and tanh GELU, and their gradients, are fused into matmuls, provided that the element types are those the library
-    requires (`library` of `ingot.fusion`): all other readers of a matmul are separate kernels. The gradient of a
-    bias, which is the sum of an operand over the inner dimension or of the result over its rows, is fused into the
+    For a target whose library has a fixed list of epilogues (`TargetKernels::getEpilogueLibrary`), only bias, residual,
+    ReLU and tanh GELU, and their gradients, are fused into matmuls, provided that the element types are those the
+    library requires (`library` of `ingot.fusion`): all other readers of a matmul are separate kernels. The gradient of
+    a bias, which is the sum of an operand over the inner dimension or of the result over its rows, is fused into the
     matmul as well, unless another kernel computes it in the same pass over its data.
 
     A matmul without an epilogue of that library becomes one generated kernel with the loop that reads it, where the
-    target has such kernels (`Target::describeMatmulKernel`) and predicts that this is faster than the library's call
-    and a kernel after it (an `epilogue` without `library`). `matmul-kernels` is `library` to have none of them, or
-    `own` to have them wherever the target has some, in place of the library's epilogues too.
+    target has such kernels (`TargetKernels::describeMatmulKernel`) and predicts that this is faster than the library's
+    call and a kernel after it (an `epilogue` without `library`). A target may also have none of them, or have them
+    wherever it can, in place of the library's epilogues too (`TargetKernels::getMatmulChoice`).
 
     The time to compile a kernel grows faster than its size. Values are also stored where the ops that are computed for
     one root, or their reads of other tensors, would be more than `max-root-ops`, and a concatenation of more than
@@ -161,8 +161,6 @@ def FormFusions : Pass<"ingot-form-fusions", "::mlir::func::FuncOp"> {
     Option<"maxInputs", "max-inputs", "unsigned", "48", "maximum number of inputs and of roots of merged fusions">,
     Option<"maxRootOps", "max-root-ops", "unsigned", "128", "maximum number of ops computed for one root of a fusion">,
     Option<"maxParts", "max-parts", "unsigned", "64", "maximum number of operands of a concatenation">,
-    Option<"matmulKernels", "matmul-kernels", "std::string", "\"auto\"",
-           "who multiplies where there is a library of epilogues: auto, library or own">,
   ];
   let statistics = [
     Statistic<"numFusions", "fusions", "fusions formed">,

@@ -109,8 +109,8 @@ StringRef FusionPlan::refuseMatmulKernel(unsigned anchor, unsigned reader,
   for (Value input : node.inputs)
     if (anchor != reader && input != call->getResult(0))
       read += byteSize(tensorType(input));
-  kernel = limits.target->describeMatmulKernel(cast<LibraryCall>(call), read,
-                                               written);
+  kernel = limits.kernels->describeMatmulKernel(cast<LibraryCall>(call), read,
+                                                written);
   if (!kernel.reason.empty())
     return kernel.reason;
   return limits.forcesKernels || kernel.seconds < kernel.librarySeconds

@@ -37,7 +37,7 @@ struct SplitReductions : ingot::impl::SplitReductionsBase<SplitReductions> {
   using SplitReductionsBase::SplitReductionsBase;
 
   void runOnOperation() override {
-    if (Target::of(getOperation())->splitsReductions())
+    if (Target::of(getOperation())->getKernels().splitsReductions())
       return;
     SmallVector<ReduceOp> reductions;
     getOperation().walk([&](ReduceOp op) { reductions.push_back(op); });

@@ -367,8 +367,8 @@ private:
   void chunk(MatmulOp matmul) {
     auto options = remarkOptions(getArgument(), "ChunkedLoss");
     std::unique_ptr<const Target> target = Target::of(matmul);
-    LossChunks rule =
-        target->getLossChunks(tensorType(matmul.getLhs()).getElementType());
+    LossChunks rule = target->getCalls().getLossChunks(
+        tensorType(matmul.getLhs()).getElementType());
     Chunks chunks(matmul, minRows != 0 ? minRows : rule.minRows, maxParts);
     if (!chunks.getProblem().empty()) {
       remark::missed(matmul.getLoc(), options)

@@ -38,7 +38,7 @@ struct Decompose : public ingot::impl::DecomposeBase<Decompose> {
 private:
   void add(Decomposable op, SmallVectorImpl<Decomposable> &composites) {
     auto call = dyn_cast<LibraryCall>(*op);
-    if (!keepAnchors || !call || !target->getSupport(call))
+    if (!keepAnchors || !call || !target->getCalls().getSupport(call))
       composites.push_back(op);
   }
 

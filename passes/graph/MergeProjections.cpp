@@ -78,7 +78,8 @@ static std::string whyNotPacked(AttentionOp op, StringRef precision,
       static_cast<int64_t>(op.getRight()),
       elementInPrecision(getElementTypeOrSelf(op.getQuery()), precision)};
   query.hasMask = op.getMask() != nullptr;
-  if (std::string reason = target.refuseAttention(query); !reason.empty())
+  if (std::string reason = target.getCalls().refuseAttention(query);
+      !reason.empty())
     return reason;
   if (sizes.queries != sizes.keys || sizes.size != sizes.valueSize)
     return "queries, keys and values have different head sizes";
@@ -100,7 +101,7 @@ struct MergeProjections : ingot::impl::MergeProjectionsBase<MergeProjections> {
     // Where attention is decomposed, nothing would read the parts in place.
     Type f32 = Float32Type::get(&getContext());
     if (func.isDeclaration() || holdsGradients() ||
-        !target->hasAttention(elementInPrecision(f32, precision)))
+        !target->getCalls().hasAttention(elementInPrecision(f32, precision)))
       return;
     SmallVector<AttentionOp> attentions;
     func.walk([&](AttentionOp op) { attentions.push_back(op); });

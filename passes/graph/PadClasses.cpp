@@ -61,7 +61,8 @@ struct PadClasses : ingot::impl::PadClassesBase<PadClasses> {
       std::optional<Projection> layer = findLayer(loss);
       if (!layer)
         return;
-      if (target->getRowAlignment(computedElement(*layer)).unit == 0) {
+      if (target->getCalls().getRowAlignment(computedElement(*layer)).unit ==
+          0) {
         remark::missed(layer->matmul.getLoc(), options())
             << remark::reason("the target has no preferred alignment for rows "
                               "of {0}",
@@ -112,7 +113,8 @@ private:
   int64_t countFurther(Projection layer) {
     int64_t bytes = computedElement(layer).getIntOrFloatBitWidth() / 8;
     int64_t row = layer.columns() * bytes;
-    RowAlignment best = target->getRowAlignment(computedElement(layer));
+    RowAlignment best =
+        target->getCalls().getRowAlignment(computedElement(layer));
     return row % best.unit == 0 ? 0
                                 : (llvm::alignTo(row, best.line) - row) / bytes;
   }

@@ -117,8 +117,8 @@ def MergeProjections : Pass<"ingot-merge-projections", "::mlir::func::FuncOp"> {
 def PadClasses : Pass<"ingot-pad-classes", "::mlir::ModuleOp"> {
   let summary = "pads the class dimension so that rows of logits have the alignment that the target prefers";
   let description = [{
-    The tensor cores of GPUs require rows that begin at multiples of 16 bytes (`Target::getRowAlignment`); the logits
-    of a vocabulary of 50,257 words, and their gradient, which two more matmuls read, are not aligned. The layer
+    The tensor cores of GPUs require rows that begin at multiples of 16 bytes (`TargetCalls::getRowAlignment`); the
+    logits of a vocabulary of 50,257 words, and their gradient, which two more matmuls read, are not aligned. The layer
     before a cross entropy is given padding classes, up to rows of a multiple of 128 bytes: zeros in its weight and
     bias. The logits of padding classes are set to -infinity, so that their probability and their gradient are exactly
     0, and the loss does not change. All other readers of the logits read a slice without padding classes.
@@ -200,7 +200,8 @@ def ChunkLoss : Pass<"ingot-chunk-loss", "::mlir::func::FuncOp"> {
 
     Each chunk reads and writes the sum of the weights' gradients. A GPU multiplies so fast that this takes as long as
     the matmuls of hundreds of rows: there a loss is computed whole unless there is a memory budget, and a chunk has as
-    many rows as keep that time below a tenth of the matmuls', by the rates of the machine (`Target::getLossChunks`).
+    many rows as keep that time below a tenth of the matmuls', by the rates of the machine
+    (`TargetCalls::getLossChunks`).
 
     Before:
     ```mlir

@@ -26,16 +26,9 @@ inline constexpr llvm::StringLiteral kTrainerPrecisions[] = {"fp32", "bf16",
 inline constexpr llvm::StringLiteral kFloat8Scalings[] = {"current", "delayed",
                                                           "block", "mx"};
 inline constexpr llvm::StringLiteral kOptimizerPrecisions[] = {"fp32", "bf16"};
-/// Who multiplies on GPUs: the faster by the model, the library, or generated
-/// kernels wherever there are some.
-inline constexpr llvm::StringLiteral kMatmulKernels[] = {"auto", "library",
-                                                         "own"};
 
 /// The word that --no-decay takes instead of a regular expression.
 inline constexpr llvm::StringLiteral kNormsAndBiases = "norms-and-biases";
-
-/// Where batch normalization around convolutions on GPUs is computed.
-inline constexpr llvm::StringLiteral kConvFusions[] = {"auto", "off"};
 
 /// `a, b or c`.
 std::string joinChoices(llvm::ArrayRef<llvm::StringLiteral> choices);

@@ -91,6 +91,13 @@ oneOf(llvm::ArrayRef<llvm::StringLiteral> choices) {
   };
 }
 
+/// A size (MemorySize).
+inline ValueCheck<std::string> memorySize(bool allowPercent) {
+  return [allowPercent](llvm::StringRef option, const std::string &value) {
+    return MemorySize::parse(option, value, allowPercent).takeError();
+  };
+}
+
 llvm::Error makeRangeError(llvm::StringRef option, const std::string &value,
                            const std::string &low, const std::string &high);
 

@@ -90,9 +90,10 @@ def QuantizeFloat8 : Pass<"ingot-quantize-float8", "::mlir::ModuleOp"> {
       everything is f8E4M3FN;
     - `mx`: a scale for each 32 elements along the dimension that is summed (MXFP8); everything is f8E4M3FN.
 
-    Where the target multiplies 8-bit floats in memory (`Target::getFloat8Matmuls`), operands are cast to the 8-bit type
-    instead, and the op becomes the one that reads them with the inverse scales (`PrecisionRole::buildFloat8`). A target
-    that sums along the last dimension of both operands has transposed copies of those that are read along the first.
+    Where the target multiplies 8-bit floats in memory (`TargetCalls::getFloat8Matmuls`), operands are cast to the 8-bit
+    type instead, and the op becomes the one that reads them with the inverse scales (`PrecisionRole::buildFloat8`). A
+    target that sums along the last dimension of both operands has transposed copies of those that are read along the
+    first.
 
     Dimensions of the matmul that are no multiples of 16 are what libraries refuse: such matmuls stay in 16 bits.
     Products of batches, as in attention, stay in 16 bits, and so do those of two f8E5M2 operands.

@@ -193,7 +193,8 @@ struct QuantizeFloat8 : ingot::impl::QuantizeFloat8Base<QuantizeFloat8> {
   }
 
   void runOnOperation() override {
-    auto found = Target::of(getOperation())->getFloat8Matmuls(getLayout());
+    auto found =
+        Target::of(getOperation())->getCalls().getFloat8Matmuls(getLayout());
     if (!found) {
       (void)emitOptionError(
           &getContext(), "fp8-scaling", llvm::toString(found.takeError()),

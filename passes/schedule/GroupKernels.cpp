@@ -43,7 +43,9 @@ public:
   GroupPlan(const StepGraph &graph, const Shards &shards, const Target &target,
             unsigned maxBuffers)
       : nodes(graph.getNodes()), shards(shards), machine(target.getMachine()),
-        hasStreams(target.getStreams() > 1), maxBuffers(maxBuffers),
+        hasStreams(target.findDevice() &&
+                   target.findDevice()->getStreams() > 1),
+        maxBuffers(maxBuffers),
         lifetimes(graph.getLifetimes(graph.getProgramOrder())) {
     live.resize(nodes.size() + 2);
     for (const Interval &interval : lifetimes.intervals)

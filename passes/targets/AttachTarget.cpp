@@ -10,6 +10,7 @@
 #include "dialects/ingot/ir/Dialect.h"
 #include "dialects/ingot/support/InputFile.h"
 #include "dialects/ingot/target/Target.h"
+#include "passes/options/TargetOptions.h"
 #include "passes/targets/MathAttribute.h"
 #include "passes/targets/Passes.h"
 #include "llvm/ADT/StringExtras.h"
@@ -58,7 +59,11 @@ struct AttachTarget : ingot::impl::AttachTargetBase<AttachTarget> {
 private:
   LogicalResult setModuleAttributes(ModuleOp module) {
     MLIRContext *context = &getContext();
-    auto found = chooseTarget(target, arch, tf32);
+    TargetSpec spec = {
+        target, arch, tf32 ? MathMode::TF32 : MathMode::Exact, {}};
+    if (llvm::Error error = addTargetOptions(spec, *targetOptions))
+      return emitUserError(context, std::move(error));
+    auto found = chooseTarget(spec);
     if (!found)
       return emitUserError(context, found.takeError());
     bool hasMachine = machine.empty() && module->hasAttr(kMachineAttr);
@@ -78,13 +83,11 @@ private:
 } // namespace
 
 llvm::Expected<std::unique_ptr<const Target>>
-ingot::chooseTarget(StringRef kind, StringRef arch, bool tf32) {
+ingot::chooseTarget(const TargetSpec &spec) {
   std::vector<std::string> kinds = Target::listKinds();
-  if (!llvm::is_contained(kinds, kind))
-    return makeOptionError("target", "unknown target '" + kind + "'",
+  if (!llvm::is_contained(kinds, spec.kind))
+    return makeOptionError("target", "unknown target '" + spec.kind + "'",
                            "choose one of " + llvm::join(kinds, ", "));
-  TargetSpec spec = {kind.str(), arch.str(),
-                     tf32 ? MathMode::TF32 : MathMode::Exact};
   auto target = Target::get(spec);
   if (!target)
     return makeOptionError("arch", llvm::toString(target.takeError()),

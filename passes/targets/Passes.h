@@ -21,10 +21,10 @@ namespace ingot {
 #define GEN_PASS_REGISTRATION
 #include "passes/targets/Passes.h.inc"
 
-/// The target that options name. Fails with a UserError about `target` or
-/// `arch`.
+/// Returns the target that options select. Fails with a UserError about
+/// `target` or `arch`.
 llvm::Expected<std::unique_ptr<const Target>>
-chooseTarget(llvm::StringRef kind, llvm::StringRef arch, bool tf32);
+chooseTarget(const TargetSpec &spec);
 
 } // namespace ingot
 

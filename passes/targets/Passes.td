@@ -14,9 +14,10 @@ def AttachTarget : Pass<"ingot-attach-target", "::mlir::ModuleOp"> {
   let summary = "sets the target and the machine of a module";
   let description = [{
     This is the first pass of the pipelines; later passes query the target of the module (`Target::of`). `ingot.machine`
-    holds the built-in figures of the target, with those that the JSON file `machine` gives instead (docs/machine.md);
-    a module that has figures keeps them unless `machine` is given. `ingot.precision` and `ingot.data_parallel` tell the
-    trainer what its steps are.
+    holds the built-in figures of the target, with those that the JSON file `machine` gives instead (docs/machine.md); a
+    module that has figures keeps them unless `machine` is given. `options` are those of `ingotc` that only this target
+    has, which `ingot.target_options` keeps for it. `ingot.precision` and `ingot.data_parallel` tell the trainer what
+    its steps are.
 
     Before: `module {...}`
 
@@ -31,6 +32,8 @@ def AttachTarget : Pass<"ingot-attach-target", "::mlir::ModuleOp"> {
     Option<"arch", "arch", "std::string", "\"\"",
            "LLVM's name of a CPU, or a GPU architecture; native and sm_90 by default">,
     Option<"tf32", "tf32", "bool", "false", "allow a GPU to round fp32 operands to TF32">,
+    ListOption<"targetOptions", "options", "std::string",
+               "further options of the target, as NAME=VALUE or the name of a flag">,
     Option<"machine", "machine", "std::string", "\"\"", "JSON file of the machine to plan for">,
     Option<"precision", "precision", "std::string", "\"fp32\"", "precision of contractions: fp32, bf16 or fp16">,
     Option<"dataParallel", "data-parallel", "bool", "false", "steps exchange gradients with other ranks">,

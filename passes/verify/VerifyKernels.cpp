@@ -45,7 +45,7 @@ private:
   }
 
   LogicalResult verifyCall(LibraryCall call) {
-    LibrarySupport support = target->getSupport(call);
+    LibrarySupport support = target->getCalls().getSupport(call);
     if (support)
       return success();
     return call->emitOpError("is no library call of the target: ")

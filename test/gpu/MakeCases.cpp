@@ -168,7 +168,7 @@ static llvm::Expected<std::string> compile(ModuleOp module,
     return std::string();
   ModuleSlots slots;
   slots.readSignatures(module);
-  auto target = chooseTarget(options.target, options.arch, options.tf32);
+  auto target = chooseTarget(options.getTargetSpec(options.arch));
   if (!target)
     return target.takeError();
   if (llvm::Error error = placeSteps(module, options, **target))
@@ -179,7 +179,7 @@ static llvm::Expected<std::string> compile(ModuleOp module,
     return std::move(error);
   if (llvm::Error error = slots.readPlaces(module))
     return std::move(error);
-  auto code = (*target)->emitDeviceCode(module);
+  auto code = (*target)->findDevice()->emitCode(module);
   if (!code)
     return code.takeError();
   std::string manifest;
@@ -213,7 +213,8 @@ static llvm::Error writeCases(ModuleOp module, unsigned level,
   PipelineOptions options;
   options.target = "cuda";
   options.arch = chosen.arch;
-  options.matmulKernels = chosen.matmulKernels;
+  if (failed(options.parseFromString("matmul-kernels=" + chosen.matmulKernels)))
+    return invalid("--matmul-kernels: not understood");
   options.level = level;
   auto object = compile(module, options);
   if (!object)

@@ -100,7 +100,7 @@ llvm::Error LoadedModule::load(const std::string &object) {
 llvm::Error LoadedModule::build(ModuleOp module,
                                 const PipelineOptions &options) {
   slots.readSignatures(module);
-  auto target = chooseTarget(options.target, options.arch, options.tf32);
+  auto target = chooseTarget(options.getTargetSpec(options.arch));
   if (!target)
     return target.takeError();
   if (llvm::Error error = placeSteps(module, options, **target))

@@ -13,13 +13,13 @@ using namespace mlir;
 using namespace ingot;
 
 namespace {
-struct Field {
+template <typename T> struct Field {
   llvm::StringLiteral name;
-  double Machine::*value;
+  double T::*value;
 };
 } // namespace
 
-static constexpr Field kFields[] = {
+static constexpr Field<Machine> kFields[] = {
     {"threads", &Machine::threads},
     {"vector_f32", &Machine::vectorF32},
     {"vector_f64", &Machine::vectorF64},
@@ -43,33 +43,65 @@ static constexpr Field kFields[] = {
     {"memory_bandwidth", &Machine::memoryBandwidth},
     {"cache_bandwidth", &Machine::cacheBandwidth},
     {"cache_bytes", &Machine::cacheBytes},
-    {"device_workspace_bytes", &Machine::deviceWorkspaceBytes},
-    {"multiprocessors", &Machine::multiprocessors},
-    {"memory_bytes", &Machine::memoryBytes},
-    {"latency_seconds", &Machine::latencySeconds},
-    {"matmul_tf32", &Machine::matmulTf32},
-    {"peak_f32", &Machine::peakF32},
-    {"peak_tf32", &Machine::peakTf32},
-    {"peak_bf16", &Machine::peakBf16},
-    {"peak_f8", &Machine::peakF8},
-    {"tile_seconds", &Machine::tileSeconds},
-    {"attention_tile_seconds", &Machine::attentionTileSeconds},
-    {"generated_matmul_share", &Machine::generatedMatmulShare},
-    {"attention_gradient_share", &Machine::attentionGradientShare},
-    {"attention_ordered_share", &Machine::attentionOrderedShare},
-    {"attention_softmax_share", &Machine::attentionSoftmaxShare},
-    {"sustained_share", &Machine::sustainedShare},
-    {"streaming_share", &Machine::streamingShare},
-    {"concurrent_share", &Machine::concurrentShare},
     {"launch_seconds", &Machine::launchSeconds},
     {"link_bandwidth", &Machine::linkBandwidth},
     {"link_seconds", &Machine::linkSeconds},
 };
 
-static const Field *findField(StringRef name) {
-  const Field *field = llvm::find_if(
-      kFields, [&](const Field &field) { return field.name == name; });
-  return field == std::end(kFields) ? nullptr : field;
+static constexpr Field<GpuMachine> kGpuFields[] = {
+    {"device_workspace_bytes", &GpuMachine::deviceWorkspaceBytes},
+    {"multiprocessors", &GpuMachine::multiprocessors},
+    {"memory_bytes", &GpuMachine::memoryBytes},
+    {"latency_seconds", &GpuMachine::latencySeconds},
+    {"matmul_tf32", &GpuMachine::matmulTf32},
+    {"peak_f32", &GpuMachine::peakF32},
+    {"peak_tf32", &GpuMachine::peakTf32},
+    {"peak_bf16", &GpuMachine::peakBf16},
+    {"peak_f8", &GpuMachine::peakF8},
+    {"tile_seconds", &GpuMachine::tileSeconds},
+    {"attention_tile_seconds", &GpuMachine::attentionTileSeconds},
+    {"generated_matmul_share", &GpuMachine::generatedMatmulShare},
+    {"attention_gradient_share", &GpuMachine::attentionGradientShare},
+    {"attention_ordered_share", &GpuMachine::attentionOrderedShare},
+    {"attention_softmax_share", &GpuMachine::attentionSoftmaxShare},
+    {"sustained_share", &GpuMachine::sustainedShare},
+    {"streaming_share", &GpuMachine::streamingShare},
+    {"concurrent_share", &GpuMachine::concurrentShare},
+};
+
+/// Calls `visit` with the name of each figure that the machine has, and the
+/// figure.
+template <typename MachineType, typename Visit>
+static void forEachField(MachineType &machine, Visit visit) {
+  for (const Field<Machine> &field : kFields)
+    visit(field.name, machine.*field.value);
+  if (machine.gpu)
+    for (const Field<GpuMachine> &field : kGpuFields)
+      visit(field.name, *machine.gpu.*field.value);
+}
+
+/// Returns the figure of that name; null if there is none.
+static double *findField(Machine &machine, StringRef name) {
+  double *found = nullptr;
+  forEachField(machine, [&](StringRef field, double &value) {
+    if (field == name)
+      found = &value;
+  });
+  return found;
+}
+
+/// Returns whether only GPUs have the figure.
+static bool isOfGpu(StringRef name) {
+  return llvm::any_of(kGpuFields, [&](const Field<GpuMachine> &field) {
+    return field.name == name;
+  });
+}
+
+/// Returns a machine with all figures there are.
+static Machine makeGpu() {
+  Machine machine;
+  machine.gpu = GpuMachine();
+  return machine;
 }
 
 /// Returns what is wrong with the words on the origin of values; empty if
@@ -78,19 +110,29 @@ static std::string checkSources(const llvm::json::Value &value) {
   const llvm::json::Object *sources = value.getAsObject();
   if (!sources)
     return "'sources' is not an object";
+  Machine all = makeGpu();
   for (const auto &[key, text] : *sources)
-    if (!findField(key) || !text.getAsString())
+    if (!findField(all, key) || !text.getAsString())
       return ("'sources' has no words on a field: '" + StringRef(key) + "'")
           .str();
   return "";
 }
 
 Machine Machine::of(ModuleOp module) {
-  Machine machine;
-  if (auto fields = module->getAttrOfType<DictionaryAttr>(kMachineAttr))
-    for (const Field &field : kFields)
-      if (auto value = fields.getAs<FloatAttr>(field.name))
-        machine.*field.value = value.getValueAsDouble();
+  auto fields = module->getAttrOfType<DictionaryAttr>(kMachineAttr);
+  if (!fields)
+    return Machine();
+  Machine machine = makeGpu();
+  bool isGpu = false;
+  forEachField(machine, [&](StringRef name, double &value) {
+    auto given = fields.getAs<FloatAttr>(name);
+    if (!given)
+      return;
+    value = given.getValueAsDouble();
+    isGpu |= isOfGpu(name) && value != 0;
+  });
+  if (!isGpu)
+    machine.gpu.reset();
   return machine;
 }
 
@@ -101,6 +143,7 @@ llvm::Error Machine::readJson(StringRef text) {
   const llvm::json::Object *object = json->getAsObject();
   if (!object)
     return llvm::createStringError("not a JSON object");
+  Machine all = makeGpu();
   for (const auto &[key, value] : *object) {
     StringRef name = key;
     if (name == "sources") {
@@ -108,12 +151,12 @@ llvm::Error Machine::readJson(StringRef text) {
         return llvm::createStringError(problem);
       continue;
     }
-    const Field *field = findField(name);
-    if (!field)
+    const double *initial = findField(all, name);
+    if (!initial)
       return llvm::createStringError("no field named '" + name + "'");
     std::optional<double> number = value.getAsNumber();
     // Those of a CPU are 0 on a GPU, and the other way round.
-    bool mayBeZero = Machine().*field->value == 0;
+    bool mayBeZero = *initial == 0;
     if (!number || *number < 0 || (*number == 0 && !mayBeZero))
       return llvm::createStringError("'" + name + "' is not a positive number");
     constexpr double mostThreads = 1 << 17;
@@ -128,24 +171,30 @@ llvm::Error Machine::readJson(StringRef text) {
     if (*number != 0 && !isModerate(*number))
       return llvm::createStringError("'" + name +
                                      "' is not from 1e-30 to 1e30");
-    this->*field->value = *number;
+    // Files say of CPUs, too, that figures of GPUs are 0.
+    if (isOfGpu(name) && !gpu) {
+      if (*number == 0)
+        continue;
+      gpu = GpuMachine();
+    }
+    *findField(*this, name) = *number;
   }
   return llvm::Error::success();
 }
 
 std::string Machine::toJson() const {
   llvm::json::Object object;
-  for (const Field &field : kFields)
-    object[field.name] = this->*field.value;
+  forEachField(*this,
+               [&](StringRef name, double value) { object[name] = value; });
   return llvm::formatv("{0:2}\n", llvm::json::Value(std::move(object)));
 }
 
 DictionaryAttr Machine::toAttr(MLIRContext *context) const {
   Builder b(context);
   SmallVector<NamedAttribute> fields;
-  for (const Field &field : kFields)
-    fields.push_back(
-        b.getNamedAttr(field.name, b.getF64FloatAttr(this->*field.value)));
+  forEachField(*this, [&](StringRef name, double value) {
+    fields.push_back(b.getNamedAttr(name, b.getF64FloatAttr(value)));
+  });
   return b.getDictionaryAttr(fields);
 }
 

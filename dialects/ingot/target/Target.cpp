@@ -24,6 +24,9 @@ void ingot::registerTarget(StringRef kind, TargetFactory factory) {
   registry().emplace(kind.str(), factory);
 }
 
+TargetCalls::~TargetCalls() = default;
+TargetKernels::~TargetKernels() = default;
+TargetDevice::~TargetDevice() = default;
 Target::~Target() = default;
 
 std::vector<std::string> Target::listKinds() {
@@ -52,13 +55,18 @@ Target::get(const TargetSpec &spec) {
   return std::unique_ptr<const Target>(std::move(*target));
 }
 
-static TargetSpec getSpec(TargetAttr attr) {
+static TargetSpec getSpec(TargetAttr attr, DictionaryAttr options) {
   TargetSpec spec;
   if (attr) {
     spec.kind = attr.getKind().str();
     spec.arch = attr.getArch().str();
     spec.math = attr.getMath();
   }
+  if (options)
+    for (NamedAttribute option : options) {
+      auto text = dyn_cast<StringAttr>(option.getValue());
+      spec.options[option.getName().str()] = text ? text.str() : "";
+    }
   return spec;
 }
 
@@ -66,9 +74,15 @@ std::unique_ptr<const Target> Target::of(Operation *op) {
   auto module = dyn_cast<ModuleOp>(op);
   if (!module)
     module = op->getParentOfType<ModuleOp>();
-  auto attr = module ? module->getAttrOfType<TargetAttr>(kTargetAttr) : nullptr;
-  Machine machine = module ? Machine::of(module) : Machine();
-  auto target = create(::getSpec(attr), machine);
+  TargetAttr attr;
+  DictionaryAttr options;
+  Machine machine;
+  if (module) {
+    attr = module->getAttrOfType<TargetAttr>(kTargetAttr);
+    options = module->getAttrOfType<DictionaryAttr>(kTargetOptionsAttr);
+    machine = Machine::of(module);
+  }
+  auto target = create(::getSpec(attr, options), machine);
   // The attribute's verifier has asked for the same target.
   if (!target)
     llvm::report_fatal_error(target.takeError());
@@ -82,13 +96,22 @@ void Target::set(ModuleOp module, const TargetSpec &spec,
   MLIRContext *context = module.getContext();
   module->setAttr(kTargetAttr,
                   TargetAttr::get(context, spec.kind, spec.arch, spec.math));
+  SmallVector<NamedAttribute> options;
+  for (const auto &[name, text] : spec.options)
+    options.emplace_back(StringAttr::get(context, name),
+                         text.empty() ? Attribute(UnitAttr::get(context))
+                                      : StringAttr::get(context, text));
+  if (options.empty())
+    module->removeAttr(kTargetOptionsAttr);
+  else
+    module->setAttr(kTargetOptionsAttr, DictionaryAttr::get(context, options));
   module->setAttr(kMachineAttr, machine.toAttr(context));
 }
 
 LogicalResult TargetAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                  StringRef kind, StringRef arch,
                                  MathMode math) {
-  auto target = create({kind.str(), arch.str(), math}, Machine());
+  auto target = create({kind.str(), arch.str(), math, {}}, Machine());
   if (!target)
     return emitError() << llvm::toString(target.takeError());
   return success();
@@ -99,33 +122,35 @@ int64_t Target::getScratchBytes(Operation *op) const {
     if (Operation *anchor = fusion.getAnchor())
       op = anchor;
   auto call = dyn_cast<LibraryCall>(op);
-  return call ? getSupport(call).scratchBytes : 0;
+  return call ? getCalls().getSupport(call).scratchBytes : 0;
 }
 
-MatmulKernel Target::describeMatmulKernel(LibraryCall, int64_t, int64_t) const {
+const TargetKernels &Target::getKernels() const {
+  static const TargetKernels ofHost;
+  return ofHost;
+}
+
+MatmulKernel TargetKernels::describeMatmulKernel(LibraryCall, int64_t,
+                                                 int64_t) const {
   return {"the target generates no matmuls"};
 }
 
 StringRef Target::findMachine(StringRef) const { return ""; }
 
-void Target::addDevicePipeline(OpPassManager &) const {}
-
-std::string Target::refuseAttention(const AttentionQuery &) const { return ""; }
+std::string TargetCalls::refuseAttention(const AttentionQuery &) const {
+  return "";
+}
 
 int64_t Target::getAlignment() const { return INGOT_ALIGNMENT; }
 
 llvm::Expected<std::optional<Float8Matmuls>>
-Target::getFloat8Matmuls(ScaleLayout) const {
+TargetCalls::getFloat8Matmuls(ScaleLayout) const {
   return std::nullopt;
 }
 
-RowAlignment Target::getRowAlignment(Type) const { return {}; }
+RowAlignment TargetCalls::getRowAlignment(Type) const { return {}; }
 
-LossChunks Target::getLossChunks(Type) const { return {}; }
+LossChunks TargetCalls::getLossChunks(Type) const { return {}; }
 
 void Target::addLegalization(OpPassManager &, LegalizationPoint,
                              const LegalizationOptions &) const {}
-
-llvm::Expected<DeviceCode> Target::emitDeviceCode(ModuleOp) const {
-  return DeviceCode();
-}

@@ -49,7 +49,7 @@ NodeTime GpuModel::finish(ComputeTime compute, Limit limit,
     return time;
   // Some multiprocessors move data as fast as all do.
   time.multiprocessors =
-      std::max(compute.busy, machine.streamingShare * memorySeconds) / longest;
+      std::max(compute.busy, gpu.streamingShare * memorySeconds) / longest;
   time.memory = memorySeconds / longest;
   time.cache = cacheSeconds / longest;
   return time;
@@ -99,7 +99,7 @@ static double getElementBytes(int32_t type) {
 
 GpuModel::ComputeTime GpuModel::getTileTime(const Matmul &matmul,
                                             double rate) const {
-  double perMultiprocessor = rate * clock / machine.multiprocessors;
+  double perMultiprocessor = rate * clock / gpu.multiprocessors;
   ComputeTime best = {std::numeric_limits<double>::infinity(), 0};
   for (const Tile &tile : kTiles)
     for (double splits : kSplits) {
@@ -107,17 +107,17 @@ GpuModel::ComputeTime GpuModel::getTileTime(const Matmul &matmul,
         break;
       double tiles = matmul.batch * divideUp(matmul.m, tile.m) *
                      divideUp(matmul.n, tile.n) * splits;
-      double waves = divideUp(tiles, machine.multiprocessors);
+      double waves = divideUp(tiles, gpu.multiprocessors);
       double seconds = waves * 2 * tile.m * tile.n *
                            divideUp(matmul.k, splits) /
                            (perMultiprocessor * tile.share) +
-                       machine.tileSeconds * (1 + kNextTile * (waves - 1));
+                       gpu.tileSeconds * (1 + kNextTile * (waves - 1));
       // Partial sums are written and read again.
       if (splits > 1)
         seconds += 2 * 4 * splits * matmul.batch * matmul.m * matmul.n /
                    machine.cacheBandwidth;
       if (seconds < best.seconds)
-        best = {seconds, seconds * tiles / (waves * machine.multiprocessors)};
+        best = {seconds, seconds * tiles / (waves * gpu.multiprocessors)};
     }
   return best;
 }
@@ -134,7 +134,7 @@ static double getMatmulRate(const Machine &machine, int32_t type, bool isTf32) {
   case INGOT_F8E5M2:
     return machine.matmulF8;
   default:
-    return isTf32 ? machine.matmulTf32 : machine.matmulF32;
+    return isTf32 ? machine.getGpu().matmulTf32 : machine.matmulF32;
   }
 }
 
@@ -157,7 +157,7 @@ NodeTime GpuModel::getGeneratedMatmul(const Matmul &matmul, double tileM,
                                       double tileN, Traffic operands,
                                       Traffic epilogue) const {
   double rate = getMatmulRate(machine, matmul.type, /*isTf32=*/false) * clock *
-                machine.generatedMatmulShare / machine.multiprocessors;
+                gpu.generatedMatmulShare / gpu.multiprocessors;
   // Narrower tiles read more operands per operation, as those of the library.
   double share = 1;
   for (const Tile &tile : kTiles)
@@ -165,10 +165,10 @@ NodeTime GpuModel::getGeneratedMatmul(const Matmul &matmul, double tileM,
       share = tile.share;
   double tiles =
       matmul.batch * divideUp(matmul.m, tileM) * divideUp(matmul.n, tileN);
-  double waves = divideUp(tiles, machine.multiprocessors);
+  double waves = divideUp(tiles, gpu.multiprocessors);
   double seconds = waves * 2 * tileM * tileN * matmul.k / (rate * share) +
-                   machine.tileSeconds * (1 + kNextTile * (waves - 1));
-  double busy = seconds * tiles / (waves * machine.multiprocessors);
+                   gpu.tileSeconds * (1 + kNextTile * (waves - 1));
+  double busy = seconds * tiles / (waves * gpu.multiprocessors);
   NodeTime time = finish({seconds, busy}, Limit::Compute, operands);
   time.seconds += std::max(epilogue.memory / machine.memoryBandwidth,
                            epilogue.cache / machine.cacheBandwidth);
@@ -244,18 +244,18 @@ NodeTime GpuModel::getAttention(const Attention &attention,
   // Long blocks begin first, so that multiprocessors end within one of the
   // shortest of each other.
   double blocks = attention.batch * attention.heads * tiles;
-  double waves = divideUp(blocks, machine.multiprocessors);
-  double share = blocks * pairs / machine.multiprocessors;
+  double waves = divideUp(blocks, gpu.multiprocessors);
+  double share = blocks * pairs / gpu.multiprocessors;
   double longest = std::max(keyTiles, divideUp(share, fewest) * fewest);
   // The rate is that of heads of 128 columns.
   constexpr double columns = 128;
   double filled = (attention.size + attention.valueSize) / (2 * columns);
-  double perPair = 4 * side * side * columns *
-                   (machine.attentionSoftmaxShare +
-                    (1 - machine.attentionSoftmaxShare) * filled);
+  double perPair =
+      4 * side * side * columns *
+      (gpu.attentionSoftmaxShare + (1 - gpu.attentionSoftmaxShare) * filled);
   double rate = clock * (attention.type == INGOT_F16 ? machine.attentionF16
                                                      : machine.attentionBf16);
-  double perTile = machine.attentionTileSeconds;
+  double perTile = gpu.attentionTileSeconds;
   double flops = attention.isCausal ? 0.5 : 1.0;
   flops *= 2 * attention.batch * attention.heads * attention.queries *
            attention.keys * (attention.size + attention.valueSize);
@@ -265,14 +265,14 @@ NodeTime GpuModel::getAttention(const Attention &attention,
     perPair *= gradientFlops;
     flops *= gradientFlops;
     perTile *= gradientTile;
-    rate *= machine.attentionGradientShare;
+    rate *= gpu.attentionGradientShare;
     if (attention.isOrdered)
-      rate *= machine.attentionOrderedShare;
+      rate *= gpu.attentionOrderedShare;
   }
   double seconds =
-      longest * perPair * machine.multiprocessors / rate + waves * perTile;
-  double busy = share * perPair * machine.multiprocessors / rate +
-                blocks / machine.multiprocessors * perTile;
+      longest * perPair * gpu.multiprocessors / rate + waves * perTile;
+  double busy = share * perPair * gpu.multiprocessors / rate +
+                blocks / gpu.multiprocessors * perTile;
   NodeTime time =
       finish({seconds, std::min(busy, seconds)}, Limit::Compute, traffic);
   time.flops = flops;
@@ -295,21 +295,20 @@ double GpuModel::countResident(const KernelWork &work) {
 }
 
 double GpuModel::getShareInFlight(const KernelWork &work) const {
-  return std::min(1.0,
-                  countResident(work) * machine.multiprocessors / work.blocks);
+  return std::min(1.0, countResident(work) * gpu.multiprocessors / work.blocks);
 }
 
 NodeTime GpuModel::getKernel(const KernelWork &work, Traffic traffic) const {
   double resident = countResident(work);
-  double waves = divideUp(work.blocks, resident * machine.multiprocessors);
+  double waves = divideUp(work.blocks, resident * gpu.multiprocessors);
   // A few multiprocessors, or few threads on each, do not reach the rate.
   double all = work.blocks * work.threadsPerBlock;
   constexpr double enough = 512;
-  double busy = std::min(1.0, all / (machine.multiprocessors * enough));
+  double busy = std::min(1.0, all / (gpu.multiprocessors * enough));
   double issue = all * work.instructions / (machine.vectorF32 * busy);
-  double latency = waves * work.waits * machine.latencySeconds;
+  double latency = waves * work.waits * gpu.latencySeconds;
   // Threads that wait take the room of others.
-  double filled = work.blocks / (waves * resident * machine.multiprocessors);
+  double filled = work.blocks / (waves * resident * gpu.multiprocessors);
   double taken = std::max(issue * busy, latency * filled);
   return issue >= latency ? finish({issue, taken}, Limit::Compute, traffic)
                           : finish({latency, taken}, Limit::Latency, traffic);
@@ -326,7 +325,7 @@ NodeTime GpuModel::getExchange(double bytes) const {
 double GpuModel::getSpeedTogether(const NodeTime &a, const NodeTime &b) const {
   // Blocks take turns on multiprocessors without loss; accesses of two kernels
   // to memory and cache get in each other's way.
-  double share = machine.concurrentShare > 0 ? machine.concurrentShare : 1;
+  double share = gpu.concurrentShare > 0 ? gpu.concurrentShare : 1;
   return 1 /
          std::max({1.0, a.multiprocessors + b.multiprocessors,
                    (a.memory + b.memory) / share, (a.cache + b.cache) / share});
@@ -334,8 +333,8 @@ double GpuModel::getSpeedTogether(const NodeTime &a, const NodeTime &b) const {
 
 double GpuModel::getPeak(int32_t type, bool isTf32) const {
   if (type == INGOT_BF16 || type == INGOT_F16)
-    return machine.peakBf16;
+    return gpu.peakBf16;
   if (type == INGOT_F8E4M3 || type == INGOT_F8E5M2)
-    return machine.peakF8;
-  return isTf32 ? machine.peakTf32 : machine.peakF32;
+    return gpu.peakF8;
+  return isTf32 ? gpu.peakTf32 : gpu.peakF32;
 }

@@ -70,9 +70,8 @@ public:
   /// `isSustained`: the GPU has worked for long, and its clock is that which
   /// its power limit allows.
   explicit GpuModel(const Machine &machine, bool isSustained = true)
-      : machine(machine),
-        clock(isSustained && machine.sustainedShare > 0 ? machine.sustainedShare
-                                                        : 1) {}
+      : machine(machine), gpu(machine.getGpu()),
+        clock(isSustained && gpu.sustainedShare > 0 ? gpu.sustainedShare : 1) {}
 
   const Machine &getMachine() const { return machine; }
   NodeTime getMatmul(const Matmul &matmul, Traffic traffic) const;
@@ -106,6 +105,7 @@ private:
   ComputeTime getTileTime(const Matmul &matmul, double rate) const;
 
   const Machine &machine;
+  GpuMachine gpu;
   /// The clock of tensor cores as a share of the one that rates are for.
   double clock;
 };

@@ -47,7 +47,8 @@ static void refineMask(AttentionOp op, Type element, const Target &target) {
     if (found)
       found = intersect(bounds, *found);
     if (found &&
-        target.refuseAttention({sizes, found->left, found->right, element})
+        target.getCalls()
+            .refuseAttention({sizes, found->left, found->right, element})
             .empty())
       bounds = *found;
     else if (std::optional<KeyBound> bound =
@@ -128,8 +129,8 @@ struct FormAttention : ingot::impl::FormAttentionBase<FormAttention> {
     target = Target::of(getOperation());
     // f32 elements will have the 16-bit type, if there is one.
     Type f32 = Float32Type::get(&getContext());
-    bool isDecomposed =
-        plain || !target->hasAttention(elementInPrecision(f32, precision));
+    bool isDecomposed = plain || !target->getCalls().hasAttention(
+                                     elementInPrecision(f32, precision));
     for (AttentionOp op : imported) {
       if (!isDecomposed)
         refineMask(op, elementInPrecision(elementOf(op), precision), *target);
@@ -155,7 +156,8 @@ private:
   /// Returns whether the target's library call supports the attention and is
   /// faster; a remark says so.
   bool isWorthIt(Location loc, const AttentionQuery &query) {
-    if (std::string reason = target->refuseAttention(query); !reason.empty()) {
+    if (std::string reason = target->getCalls().refuseAttention(query);
+        !reason.empty()) {
       remark::missed(loc, remarkOptions(getArgument(), "Attention"))
           << remark::reason("{0}", reason);
       return false;

@@ -72,11 +72,14 @@ SmallVector<StringRef> ingot::listKinds(const StepGraph &graph,
 }
 
 int64_t ingot::getStagingBytes(Signature signature, const Target &target) {
+  const TargetDevice *device = target.findDevice();
+  if (!device)
+    return 0;
   int64_t block = 0;
   for (BlockArgument argument : signature.getFunction().getArguments())
     if (!signature.argumentState(argument.getArgNumber()))
       block += llvm::alignTo(byteSize(tensorType(argument)), INGOT_ALIGNMENT);
-  return target.getStagingBlocks() * block;
+  return device->getStagingBlocks() * block;
 }
 
 ArenaUse ingot::measureArenaUse(const StepGraph &graph,

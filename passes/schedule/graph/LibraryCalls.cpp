@@ -15,7 +15,7 @@ CallDescriptor ingot::describeCall(LibraryCall op, const Target &target) {
   CallDescriptor descriptor = CallDescriptor::of(op);
   if (!descriptor.getType().find("math"))
     return descriptor;
-  LibrarySupport support = target.getSupport(op);
+  LibrarySupport support = target.getCalls().getSupport(op);
   descriptor.setInteger("math", support.math);
   if (!support.mathReason.empty())
     remark::analysis(op->getLoc(), remarkOptions("ingot-place-steps", "Math"))

@@ -16,7 +16,7 @@ using namespace ingot;
 
 StepGraph::StepGraph(Signature signature, const Target &target)
     : signature(signature), alignment(target.getAlignment()),
-      sharesRows(target.sharesRows()) {
+      sharesRows(target.getKernels().sharesRows()) {
   for (Operation &op : signature.getFunction().getBody().front())
     position[&op] = position.size();
   findStates();

@@ -131,11 +131,14 @@ private:
   /// Returns the bytes that exchanges need on one rank in addition to the
   /// arena. Functions have the memory of their exchanges in common, in order.
   int64_t countPayloads(ArrayRef<func::FuncOp> functions) const {
+    const TargetDevice *device = target->findDevice();
+    if (!device)
+      return 0;
     SmallVector<int64_t> largest;
     for (func::FuncOp func : functions) {
       size_t place = 0;
       func.walk([&](Operation *op) {
-        int64_t bytes = target->getBytesOfRank(op);
+        int64_t bytes = device->getBytesOfRank(op);
         if (bytes == 0)
           return;
         largest.resize(std::max(largest.size(), place + 1), 0);

@@ -36,7 +36,8 @@ struct AssignStreams : ingot::impl::AssignStreamsBase<AssignStreams> {
     if (failed(verifyTensorLevel(func, getArgument())))
       return signalPassFailure();
     std::unique_ptr<const Target> target = Target::of(func);
-    if (target->getStreams() < 2)
+    const TargetDevice *device = target->findDevice();
+    if (!device || device->getStreams() < 2)
       return;
     auto remark = remarkOptions(getArgument(), "Streams");
     // Such waits are calls of their own before whatever reads the state.
@@ -102,7 +103,8 @@ private:
   bool canWait(const StepGraph::Node &node, size_t i,
                const Target &target) const {
     // Ranks start exchanges in one order, and each waits for its gradients.
-    return !isa<BucketEnd>(node.op) && target.canRunBeside(node.op) &&
+    return !isa<BucketEnd>(node.op) &&
+           target.findDevice()->canRunBeside(node.op) &&
            slack[i] >=
                std::max(seconds[i],
                         kLeastLaunches * target.getMachine().launchSeconds);

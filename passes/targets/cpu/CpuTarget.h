@@ -10,6 +10,7 @@
 #define INGOT_PASSES_TARGETS_CPU_CPUTARGET_H
 
 #include "dialects/ingot/target/Target.h"
+#include "passes/targets/cpu/CpuCalls.h"
 
 namespace ingot {
 
@@ -20,19 +21,13 @@ public:
   static llvm::Expected<std::unique_ptr<Target>> create(const TargetSpec &spec,
                                                         const Machine &machine);
 
-  /// Computes getSupport() from machine figures only.
-  static LibrarySupport getSupport(LibraryCall call, const Machine &machine);
   /// Adds the passes from placed steps to kernels in the LLVM dialect.
   /// `--ingot-lower-steps`, which needs the manifest, follows.
   static void addKernelPipeline(mlir::OpPassManager &manager, unsigned level,
                                 const HostProcessor &host);
 
   Machine describeMachine() const override;
-  LibrarySupport getSupport(LibraryCall call) const override {
-    return getSupport(call, machine);
-  }
-  bool hasAttention(mlir::Type) const override { return true; }
-  bool prefersChannelsLast(LibraryCall call) const override;
+  const TargetCalls &getCalls() const override { return calls; }
   void addKernelPipeline(mlir::OpPassManager &manager,
                          unsigned level) const override {
     addKernelPipeline(manager, level, getHost());
@@ -43,6 +38,8 @@ public:
 
 private:
   using Target::Target;
+
+  CpuCalls calls{machine};
 };
 
 /// Registers the kind `cpu`.

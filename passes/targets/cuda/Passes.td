@@ -175,8 +175,8 @@ def PadConvolutions : Pass<"ingot-pad-convolutions", "::mlir::func::FuncOp"> {
   let summary = "pads inputs explicitly where the library's gradient by the filter is wrong";
   let description = [{
     cuDNN 9 computes some gradients by the filters of convolutions in groups wrong where the padding after the input is
-    not that before it. `Target::getSupport` says which; their input is padded by an op until both sides are equal, and
-    a remark says why.
+    not that before it. `TargetCalls::getSupport` says which; their input is padded by an op until both sides are equal,
+    and a remark says why.
 
     Before:
     ```mlir
@@ -210,7 +210,7 @@ def FuseConvolutions : Pass<"ingot-fuse-convolutions", "::mlir::func::FuncOp"> {
     and gradients by their filters: it is then never stored. scale and shift are rounded to 16 bits, as the library
     takes them.
 
-    `Target::getSupport` says which convolutions the library has; a remark says why one is not fused. Assumes
+    `TargetCalls::getSupport` says which convolutions the library has; a remark says why one is not fused. Assumes
     channels last (`--ingot-choose-layouts`).
 
     Before:

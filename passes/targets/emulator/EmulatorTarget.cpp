@@ -3,7 +3,7 @@
 #include "passes/targets/emulator/EmulatorTarget.h"
 
 #include "mlir/Pass/PassManager.h"
-#include "passes/targets/cpu/CpuTarget.h"
+#include "passes/targets/cpu/CpuCalls.h"
 #include "passes/targets/emulator/Passes.h"
 #include "passes/targets/host/Object.h"
 #include "passes/targets/host/Passes.h"
@@ -28,12 +28,12 @@ Machine EmulatorTarget::describeMachine() const {
   return figures;
 }
 
-LibrarySupport EmulatorTarget::getSupport(LibraryCall call) const {
+LibrarySupport EmulatorTarget::Calls::getSupport(LibraryCall call) const {
   // The host's threads are not those of the GPU: an entry point that needs more
   // takes memory of its own.
-  Machine host = machine;
+  Machine host = gpu.getMachine();
   host.threads = 1;
-  return CpuTarget::getSupport(call, host);
+  return CpuCalls::getSupport(call, host);
 }
 
 HostProcessor EmulatorTarget::getHost() const {
@@ -55,7 +55,7 @@ void EmulatorTarget::addLegalization(OpPassManager &functions,
 }
 
 void EmulatorTarget::addKernelPipeline(OpPassManager &manager, unsigned) const {
-  addDeviceFunctions(manager, Instructions());
+  CudaTargetDevice::addFunctions(manager, GpuSpec::Instructions());
   manager.addPass(createEmulateKernels());
   manager.addPass(createConvertKernels());
 }

@@ -1,8 +1,8 @@
 // RUN: ingot-opt %s "--ingot-attach-target=target=cuda arch=sm_90a" --ingot-form-fusions --split-input-file | FileCheck %s
 // RUN: ingot-opt %s "--ingot-attach-target=target=cuda arch=sm_90a" --ingot-form-fusions --split-input-file --remarks-filter=form-fusions --remark-format=emitRemark 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
-// RUN: ingot-opt %s "--ingot-attach-target=target=cuda arch=sm_90a" --ingot-form-fusions=matmul-kernels=own --split-input-file | FileCheck %s --check-prefix=OWN
-// RUN: ingot-opt %s "--ingot-attach-target=target=cuda arch=sm_90a" --ingot-form-fusions=matmul-kernels=library --split-input-file | FileCheck %s --check-prefix=LIBRARY
-// RUN: ingot-opt %s "--ingot-attach-target=target=cuda arch=sm_90" --ingot-form-fusions=matmul-kernels=own --split-input-file | FileCheck %s --check-prefix=LIBRARY
+// RUN: ingot-opt %s "--ingot-attach-target=target=cuda arch=sm_90a options=matmul-kernels=own" --ingot-form-fusions --split-input-file | FileCheck %s --check-prefix=OWN
+// RUN: ingot-opt %s "--ingot-attach-target=target=cuda arch=sm_90a options=matmul-kernels=library" --ingot-form-fusions --split-input-file | FileCheck %s --check-prefix=LIBRARY
+// RUN: ingot-opt %s "--ingot-attach-target=target=cuda arch=sm_90 options=matmul-kernels=own" --ingot-form-fusions --split-input-file | FileCheck %s --check-prefix=LIBRARY
 
 // Tests that a matmul becomes one generated kernel with SiLU, which the
 // library does not have, where the model predicts that it is faster: what the kernel

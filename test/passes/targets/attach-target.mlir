@@ -1,5 +1,5 @@
 // RUN: ingot-opt %s --ingot-attach-target | FileCheck %s --check-prefix=CPU
-// RUN: ingot-opt %s --ingot-attach-target="target=cuda arch=sm_80 tf32" | FileCheck %s --check-prefix=CUDA
+// RUN: ingot-opt %s --ingot-attach-target="target=cuda arch=sm_80 tf32 options=matmul-kernels=own,conv-fusion=auto" | FileCheck %s --check-prefix=CUDA
 // RUN: ingot-opt %s --ingot-attach-target=target=emulator | FileCheck %s --check-prefix=EMULATOR
 // RUN: not ingot-opt %s --ingot-attach-target=target=npu 2>&1 | FileCheck %s --check-prefix=KIND
 // RUN: not ingot-opt %s --ingot-attach-target="target=cuda arch=sm_70" 2>&1 | FileCheck %s --check-prefix=ARCH
@@ -9,6 +9,7 @@
 
 // CPU:      ingot.target = #ingot.target<"cpu">
 // CUDA:     ingot.target = #ingot.target<"cuda", arch = "sm_80", math = tf32>
+// CUDA-SAME: ingot.target_options = {"conv-fusion" = "auto", "matmul-kernels" = "own"}
 // EMULATOR: ingot.target = #ingot.target<"emulator">
 // KIND:     --target{{.*}}unknown target 'npu'
 // KIND:     choose one of cpu, cuda, emulator
@@ -32,8 +33,8 @@
 // A file replaces some figures; without one, a module keeps its own.
 // FILE: memory_bandwidth = 2.86{{0*}}e+12
 // FILE-SAME: threads = 3.0
-// KEPT: device_workspace_bytes = 0.0
-// KEPT-SAME: #ingot.target<"cuda">
+// KEPT-NOT: device_workspace_bytes
+// KEPT: #ingot.target<"cuda">
 // WRONG: no field named 'thread'
 // NONE: cannot read
 module {}
@@ -53,3 +54,15 @@ module {}
 // RUN: echo '{"sources": {"speed": "guessed"}}' > %t.unknown.json
 // RUN: not ingot-opt %s --ingot-attach-target=machine=%t.unknown.json 2>&1 | FileCheck %s --check-prefix=SOURCE
 // SOURCE: 'sources' has no words on a field: 'speed'
+
+// Options of a target are checked with it, and figures of GPUs that are 0, as
+// in profiles of CPUs, make no GPU.
+// RUN: not ingot-opt %s --ingot-attach-target="target=cuda options=streams=2" 2>&1 | FileCheck %s --check-prefix=OPTION
+// RUN: not ingot-opt %s --ingot-attach-target="target=cuda options=matmul-kernels=mine" 2>&1 | FileCheck %s --check-prefix=VALUE
+// OPTION: no target has 'streams'
+// VALUE: unknown matmul-kernels 'mine'
+// RUN: echo '{"threads": 3, "multiprocessors": 0}' > %t.cpu.json
+// RUN: ingot-opt %s --ingot-attach-target=machine=%t.cpu.json | FileCheck %s --check-prefix=NOGPU
+// NOGPU-NOT: multiprocessors
+// NOGPU: threads = 3.0
+// NOGPU-NOT: multiprocessors

@@ -279,7 +279,10 @@ bool Compiler::makeKernels(DeviceCode &device) {
           [&](OpPassManager &m) { buildKernelPipeline(m, pipeline, target); }))
     return false;
   progress.begin("generating code of kernels");
-  auto code = target.emitDeviceCode(*model.module);
+  const TargetDevice *machine = target.findDevice();
+  if (!machine)
+    return true;
+  auto code = machine->emitCode(*model.module);
   if (!code)
     throw failure("codegen", llvm::toString(code.takeError()),
                   "check the installation of the target's tools, or report "
@@ -330,7 +333,8 @@ int64_t Compiler::getPeakBytes() {
 int Compiler::printGpuPlan() {
   if (int status = plan())
     return status;
-  if (!runPasses([&](OpPassManager &m) { target.addDevicePipeline(m); }))
+  if (const TargetDevice *device = target.findDevice();
+      device && !runPasses([&](OpPassManager &m) { device->addPipeline(m); }))
     return exitCode();
   llvm::outs() << describeGpuPlan(*model.module, options.gpu,
                                   !options.nondeterministic);
@@ -516,8 +520,8 @@ int ingot::compile(CompilerOptions options) {
   options.plan.reset();
   for (size_t i = 1; i < options.archs.size(); ++i) {
     options.pipeline->arch = options.archs[i];
-    options.target = unwrap(chooseTarget(
-        options.pipeline->target, options.archs[i], options.pipeline->tf32));
+    options.target =
+        unwrap(chooseTarget(options.pipeline->getTargetSpec(options.archs[i])));
     if (int status = Compiler(options).run(link, i))
       return status;
   }

@@ -111,7 +111,7 @@ static void splitArchs(CompilerOptions &options) {
   std::string triple;
   for (const std::string &name : names) {
     std::shared_ptr<const Target> target =
-        unwrap(chooseTarget(pipeline.target, name, pipeline.tf32));
+        unwrap(chooseTarget(pipeline.getTargetSpec(name)));
     if (name.empty() || pipeline.target != "cpu")
       throw usageError("--arch", "'" + arch + "' is no list of CPUs",
                        "join names of CPUs, as in x86-64-v3+x86-64-v4");
@@ -412,9 +412,8 @@ ingot::parseCompilerOptions(int argc, const char *const *argv) {
     throwUserError(std::move(error));
   registerIngotTargets();
   splitArchs(options);
-  options.target =
-      unwrap(chooseTarget(options.pipeline->target, options.pipeline->arch,
-                          options.pipeline->tf32));
+  options.target = unwrap(
+      chooseTarget(options.pipeline->getTargetSpec(options.pipeline->arch)));
   options.import.dims = unwrap(onnx_import::parseDims(dims));
   options.import.values = unwrap(onnx_import::parseValues(values));
   options.pipeline->variants =

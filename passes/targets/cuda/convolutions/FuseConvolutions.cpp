@@ -115,8 +115,8 @@ private:
     auto fused = createLike<ConvStatisticsOp>(
         builder, conv, TypeRange{conv.getResult().getType(), vector, vector},
         conv.getInput(), conv.getFilter(), Value(), Value());
-    if (LibrarySupport support =
-            target->getSupport(cast<LibraryCall>(fused.getOperation()));
+    if (LibrarySupport support = target->getCalls().getSupport(
+            cast<LibraryCall>(fused.getOperation()));
         !support) {
       fused.erase();
       return remarkMissed(conv.getLoc(), "Statistics", support.reason);
@@ -277,7 +277,8 @@ private:
     SmallVector<std::pair<Operation *, Operation *>> replaced;
     auto add = [&](Operation *old, Operation *made) {
       replaced.push_back({old, made});
-      if (LibrarySupport support = target->getSupport(cast<LibraryCall>(made));
+      if (LibrarySupport support =
+              target->getCalls().getSupport(cast<LibraryCall>(made));
           !support)
         reason = support.reason;
     };

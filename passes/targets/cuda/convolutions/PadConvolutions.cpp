@@ -32,7 +32,7 @@ struct PadConvolutions : ingot::impl::PadConvolutionsBase<PadConvolutions> {
     });
     for (ConvFilterGradOp op : gradients) {
       LibrarySupport support =
-          target->getSupport(cast<LibraryCall>(op.getOperation()));
+          target->getCalls().getSupport(cast<LibraryCall>(op.getOperation()));
       if (support)
         continue;
       pad(op);

@@ -239,7 +239,7 @@ private:
           DeviceMatmul(desc, epilogue, plan, device, product.getLoc())
               .emit("matmul_" + Twine(products.size() - 1),
                     flatten(product.getInputs()), flatten(product.getOutputs()),
-                    static_cast<int64_t>(machine.multiprocessors));
+                    static_cast<int64_t>(machine.getGpu().multiprocessors));
       ++numKernels;
     }
     auto call = exec::MatmulGridOp::create(

@@ -44,7 +44,7 @@ MatmulPlan MatmulPlan::choose(const ingot_matmul_desc &desc,
   // A narrow tile takes half as long, and a tenth more for what it loads.
   auto waves = [&](const MatmulPlan &plan) {
     auto tiles = static_cast<double>(plan.countTiles(desc));
-    return std::ceil(tiles / std::max(1.0, machine.multiprocessors));
+    return std::ceil(tiles / std::max(1.0, machine.getGpu().multiprocessors));
   };
   constexpr double narrowShare = 1.1 / 2;
   return waves(narrow) * narrowShare < waves(wide) ? narrow : wide;

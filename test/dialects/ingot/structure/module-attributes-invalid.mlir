@@ -21,7 +21,7 @@ module attributes {ingot.grad_accumulation = "two"} {}
 
 // -----
 
-// expected-error @+1 {{F8: ingot.metrics must be an array of strings, got ["top5", 1 : i64]}}
+// expected-error @+1 {{F8: ingot.metrics must be an array of strings, got ["top5", 1]}}
 module attributes {ingot.metrics = ["top5", 1 : i64]} {}
 
 // -----

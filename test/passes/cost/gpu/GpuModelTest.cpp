@@ -27,7 +27,7 @@ namespace {
 
 Machine getMachine(llvm::StringRef name) {
   registerIngotTargets();
-  auto target = llvm::cantFail(Target::get({"cuda", "", MathMode::Exact}));
+  auto target = llvm::cantFail(Target::get({"cuda", "", MathMode::Exact, {}}));
   Machine machine;
   llvm::cantFail(machine.readJson(target->findMachine(name)));
   return machine;
@@ -40,13 +40,14 @@ double getMatmulSeconds(const GpuModel &model, double m, double n, double k) {
 TEST(GpuModel, MachinesAreComplete) {
   for (const char *name : {"a100", "b200", "h100", "h200"}) {
     Machine machine = getMachine(name);
-    EXPECT_TRUE(machine.isGpu()) << name;
-    EXPECT_GT(machine.peakBf16, machine.matmulBf16) << name;
-    EXPECT_GT(machine.memoryBytes, 1e10) << name;
-    EXPECT_GT(machine.sustainedShare, 0.5) << name;
-    EXPECT_GT(machine.latencySeconds, 0) << name;
-    EXPECT_GT(machine.streamingShare, 0) << name;
-    EXPECT_GT(machine.concurrentShare, 0.5) << name;
+    ASSERT_TRUE(machine.gpu) << name;
+    EXPECT_GT(machine.gpu->multiprocessors, 0) << name;
+    EXPECT_GT(machine.gpu->peakBf16, machine.matmulBf16) << name;
+    EXPECT_GT(machine.gpu->memoryBytes, 1e10) << name;
+    EXPECT_GT(machine.gpu->sustainedShare, 0.5) << name;
+    EXPECT_GT(machine.gpu->latencySeconds, 0) << name;
+    EXPECT_GT(machine.gpu->streamingShare, 0) << name;
+    EXPECT_GT(machine.gpu->concurrentShare, 0.5) << name;
   }
 }
 
@@ -62,7 +63,7 @@ TEST(GpuModel, MatmulsAreQuantized) {
   // Few tiles with many columns are split.
   double split = getMatmulSeconds(model, 256, 128, 65536);
   EXPECT_LT(split, 0.2 * (2.0 * 256 * 128 * 65536) /
-                       (machine.matmulBf16 / machine.multiprocessors));
+                       (machine.matmulBf16 / machine.gpu->multiprocessors));
   // Rows of 2 x 50257 bytes begin anywhere.
   EXPECT_GT(getMatmulSeconds(model, 8192, 50257, 768),
             1.5 * getMatmulSeconds(model, 8192, 50304, 768));
@@ -98,8 +99,8 @@ TEST(GpuModel, GeneratedMatmuls) {
                   getSeconds(8192, Traffic()),
               1e9 / machine.memoryBandwidth, 1e-7);
   // Only Hopper's profiles have generated matmuls.
-  EXPECT_EQ(getMachine("a100").generatedMatmulShare, 0);
-  EXPECT_EQ(getMachine("b200").generatedMatmulShare, 0);
+  EXPECT_EQ(getMachine("a100").gpu->generatedMatmulShare, 0);
+  EXPECT_EQ(getMachine("b200").gpu->generatedMatmulShare, 0);
 }
 
 TEST(GpuModel, ConvolutionsAreMatmuls) {
@@ -165,7 +166,7 @@ TEST(GpuModel, KernelsWaitForMemory) {
   KernelWork serial = {3, 256, 0, 1e4, 8192};
   NodeTime time = model.getKernel(serial, Traffic::ofMemory(1e6));
   EXPECT_EQ(time.limit, Limit::Latency);
-  EXPECT_GT(time.seconds, 8192 * machine.latencySeconds);
+  EXPECT_GT(time.seconds, 8192 * machine.gpu->latencySeconds);
   KernelWork wide = {1e4, 256, 0, 10, 1};
   EXPECT_EQ(model.getKernel(wide, Traffic::ofMemory(1e9)).limit, Limit::Memory);
   // In the cache the same bytes are read faster.

@@ -1,5 +1,5 @@
-// RUN: ingot-opt %s "--ingot-attach-target=target=cuda arch=sm_90a" --ingot-form-fusions=matmul-kernels=own --ingot-outline-constants --ingot-place-steps --ingot-emit-cuda-kernels | FileCheck %s
-// RUN: ingot-opt %s "--ingot-attach-target=target=cuda arch=sm_90a" --ingot-form-fusions=matmul-kernels=own --ingot-outline-constants --ingot-place-steps --ingot-cuda-kernels --ingot-convert-device-kernels | FileCheck %s --check-prefix=LLVM
+// RUN: ingot-opt %s "--ingot-attach-target=target=cuda arch=sm_90a options=matmul-kernels=own" --ingot-form-fusions --ingot-outline-constants --ingot-place-steps --ingot-emit-cuda-kernels | FileCheck %s
+// RUN: ingot-opt %s "--ingot-attach-target=target=cuda arch=sm_90a options=matmul-kernels=own" --ingot-form-fusions --ingot-outline-constants --ingot-place-steps --ingot-cuda-kernels --ingot-convert-device-kernels | FileCheck %s --check-prefix=LLVM
 
 // Tests that a matmul and the loop behind it become one launch, of as many
 // blocks as there are tiles, of a kernel that takes tensor maps of the operands
