@@ -170,7 +170,9 @@ LogicalResult GraphImporter::finish() {
                                           ValueRange(results).getTypes()));
   forward.setAllArgAttrs(usedAttrs);
   forward.setAllResultAttrs(resultAttrs);
-  module->setAttr(kBatchAttr, builder.getI64IntegerAttr(batch));
+  // A model of scalars, or of empty inputs, has none.
+  if (batch > 0)
+    module->setAttr(kBatchAttr, builder.getI64IntegerAttr(batch));
   reportParameters();
   reportOverrides();
   return success();
