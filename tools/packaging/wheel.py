@@ -22,6 +22,8 @@ Classifier: Operating System :: POSIX :: Linux
 Classifier: Programming Language :: Python :: 3
 Classifier: Topic :: Scientific/Engineering :: Artificial Intelligence
 Requires-Python: >=3.9
+Provides-Extra: numpy
+Requires-Dist: numpy; extra == "numpy"
 Provides-Extra: torch
 Requires-Dist: numpy; extra == "torch"
 Requires-Dist: onnx; extra == "torch"

@@ -4,8 +4,14 @@ and `ingot-top` of this package, which scripts of the same names start, and `pyt
 
     import subprocess, ingot_trainer
     subprocess.run([ingot_trainer.program("ingotc"), "model.onnx", "-o", "trainer", "--loss", "cross-entropy"])
+
+The same model trained in the process, which needs NumPy:
+
+    with ingot_trainer.compile("model.onnx", loss="cross-entropy", batch=32) as trainer:
+        trainer.fit({"image": images, "labels": labels}, epochs=5)
 """
 
+import importlib
 import os
 import sys
 
@@ -43,3 +49,26 @@ def ingot_report():
 
 def ingot_top():
     _start("ingot-top")
+
+
+# Modules of what needs NumPy, which the programs do without.
+_LAZY = {
+    "BadInputError": "errors",
+    "CompileError": "errors",
+    "Error": "errors",
+    "FailedError": "errors",
+    "Trainer": "trainer",
+    "UsageError": "errors",
+    "compile": "trainer",
+    "save_dataset": "data",
+}
+
+
+def __getattr__(name):
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__} has no attribute {name}")
+    return getattr(importlib.import_module(f"{__name__}.{_LAZY[name]}"), name)
+
+
+def __dir__():
+    return sorted([*globals(), *_LAZY])
