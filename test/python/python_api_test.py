@@ -13,6 +13,7 @@ import tempfile
 import threading
 import unittest
 import warnings
+from unittest import mock
 
 import numpy as np
 
@@ -304,6 +305,46 @@ class Training(unittest.TestCase):
         bits = arrays.to_type("x", values, 3)
         np.testing.assert_array_equal(arrays.from_type(bits, 3), np.array([1, 1, 1 + 2**-6, np.inf, -2], np.float32))
         self.assertTrue(np.isnan(arrays.from_type(arrays.to_type("x", np.array([np.nan]), 3), 3))[0])
+
+    def test_arrays_that_fit_are_not_copied(self):
+        from ingot_trainer import arrays
+
+        array = np.arange(6, dtype=np.float32).reshape(2, 3)
+        for value in (array, Foreign(array)):
+            self.assertTrue(np.shares_memory(arrays.to_type("x", arrays.to_numpy("x", value), 1), array))
+        self.assertFalse(np.shares_memory(arrays.to_type("x", array.T, 1), array))
+
+    def test_libraries_are_opened_by_path(self):
+        path = pathlib.Path(SCRATCH.name) / "libtwo-words.so"
+        model = ["docs/examples/digits/digits.onnx", "--loss", "cross-entropy", "--batch", "32", "--emit", "lib"]
+        subprocess.run([BIN / "ingotc", *model, "-o", path], check=True, cwd=ROOT, capture_output=True)
+        batch = in_batches(digits(), 32)[0]
+        with ingot_trainer.Trainer(path) as trainer, compile() as other:
+            self.assertEqual(trainer.step(batch), other.step(batch))
+            with self.assertRaisesRegex(ingot_trainer.UsageError, "compile"):
+                trainer.save_trainer(path.with_suffix(""))
+        os.utime(path)
+        with self.assertRaisesRegex(ingot_trainer.UsageError, "has changed"):
+            ingot_trainer.Trainer(path)
+        (path.parent / "libother.so").write_bytes(path.read_bytes())
+        for name, text in (("libother.so", "is no library"), ("libnone.so", "No such file")):
+            with self.assertRaisesRegex(ingot_trainer.BadInputError, text):
+                ingot_trainer.Trainer(path.parent / name)
+        with self.assertRaisesRegex(ingot_trainer.BadInputError, "cannot be loaded"):
+            ingot_trainer.Trainer(DIGITS / "digits.onnx")
+
+    def test_the_cache_has_a_bound(self):
+        from ingot_trainer import compiler
+
+        cache = pathlib.Path(SCRATCH.name) / "bounded"
+        for number, name in enumerate(("a", "b", "c", ".left", ".now")):
+            (cache / name).mkdir(parents=True)
+            (cache / name / compiler.LIBRARY).write_bytes(b"x" * 100)
+            os.utime(cache / name, (number, number))
+        os.utime(cache / ".now")
+        with mock.patch.object(compiler, "MOST_BYTES", 150):
+            compiler._make_room(cache, (cache / "a",))
+        self.assertEqual(sorted(path.name for path in cache.iterdir()), [".now", "a", "c"])
 
     def test_options_are_the_compilers(self):
         for options, text in (

@@ -5,6 +5,7 @@ import collections
 import ctypes
 import os
 import sys
+import types
 
 from ingot_trainer.errors import BadInputError, FailedError, UsageError
 
@@ -110,19 +111,26 @@ class Library:
     """A library that ingotc wrote. It stays loaded until the process ends."""
 
     def __init__(self, path, model):
-        self._library = ctypes.CDLL(os.fspath(path))
+        try:
+            self._library = ctypes.CDLL(os.fspath(path))
+        except OSError as error:
+            raise BadInputError(f"{path}: cannot be loaded: {error}") from None
         self._functions = {}
-        for name, arguments in _ARGUMENTS.items():
-            function = getattr(self._library, f"ingot_{name}")
-            function.argtypes, function.restype = arguments, _int
-            self._functions[name] = function
-        self._count = self._library.ingot_count
-        self._count.argtypes, self._count.restype = [_pointer, _int], _size
-        self._last_error = self._library.ingot_last_error
-        self._last_error.argtypes, self._last_error.restype = [], _text
-        get_model = getattr(self._library, f"{model}_model")
-        get_model.argtypes, get_model.restype = [], _pointer
-        self.model = get_model()
+        try:
+            for name, arguments in _ARGUMENTS.items():
+                self._functions[name] = self._find(f"ingot_{name}", arguments, _int)
+            self._count = self._find("ingot_count", [_pointer, _int], _size)
+            self._last_error = self._find("ingot_last_error", [], _text)
+            self.model = self._find(f"{model}_model", [], _pointer)()
+        except AttributeError:
+            raise BadInputError(
+                f"{path}: is no library of this version that ingotc --emit lib wrote (keep the name that it got)"
+            ) from None
+
+    def _find(self, name, arguments, result):
+        function = getattr(self._library, name)
+        function.argtypes, function.restype = arguments, result
+        return function
 
     def call(self, name, *arguments):
         """Calls ingot_NAME; raises what its status stands for."""
@@ -135,8 +143,16 @@ class Library:
         return self._count(session, which)
 
 
-def _print_line(_, line):
-    print(line.decode(errors="replace"), file=sys.stderr)
+def _make_log(state):
+    """Prints lines of the library. ctypes drops exceptions there, so that a Ctrl-C is kept in `state`."""
+
+    def print_line(_, line):
+        try:
+            print(line.decode(errors="replace"), file=sys.stderr)
+        except KeyboardInterrupt:
+            state.is_interrupted = True
+
+    return _Log(print_line)
 
 
 def _make_buffers(arrays):
@@ -150,8 +166,9 @@ class Session:
     def __init__(self, library, seed=0, threads=0, weights=None):
         self._handle = None
         self._library = library
+        self._state = types.SimpleNamespace(is_interrupted=False)
         # The library calls it as long as the session is open.
-        self._log = _Log(_print_line)
+        self._log = _make_log(self._state)
         options = _Options(size=ctypes.sizeof(_Options), seed=seed, threads=threads, log=self._log)
         options.weights = os.fsencode(weights) if weights else None
         handle = _pointer()
@@ -162,6 +179,9 @@ class Session:
         if self._handle is None:
             raise UsageError("trainer: it is closed (compile or open another one)")
         self._library.call(name, self._handle, *arguments)
+        if self._state.is_interrupted:
+            self._state.is_interrupted = False
+            raise KeyboardInterrupt
 
     def close(self):
         if self._handle is not None:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compiles models by ingotc, and keeps what it wrote in the user's cache."""
 
+import contextlib
 import hashlib
 import os
 import pathlib
@@ -8,6 +9,8 @@ import re
 import shutil
 import subprocess
 import tempfile
+import time
+import uuid
 from collections.abc import Mapping
 
 from ingot_trainer.errors import CompileError
@@ -18,6 +21,8 @@ LIBRARY = f"lib{STEM}.so"
 NOTES = "notes.txt"
 # What was used longest ago goes beyond it.
 MOST_BYTES = 8 << 30
+# No compilation takes longer.
+LEFT_SECONDS = 86400
 
 
 def find_compiler(path=None):
@@ -140,40 +145,52 @@ def compile_library(compiler, model, flags, cache):
     """Returns a library and the notes of its compilation: from the cache, or compiled into it."""
     if any(os.path.isdir(flag) for flag in flags):
         # What is in a folder may change unseen.
-        folder = pathlib.Path(tempfile.mkdtemp(prefix="uncached-", dir=_make(cache)))
+        folder = cache / f"uncached-{uuid.uuid4().hex}"
     else:
         folder = cache / make_key(compiler, hash_model(model), flags)
     if (folder / LIBRARY).is_file():
         os.utime(folder)
         return folder / LIBRARY, (folder / NOTES).read_text()
-    with tempfile.TemporaryDirectory(prefix=".", dir=_make(cache)) as scratch:
-        made = pathlib.Path(scratch) / "made"
-        made.mkdir()
+    with new_entry(cache) as made:
         notes = run(compiler, model, [*flags, "--emit", "lib"], made / LIBRARY)
         (made / NOTES).write_text(notes)
-        try:
-            made.replace(folder)
-        except OSError:
-            # Another process was faster.
-            if not (folder / LIBRARY).is_file():
-                raise
-    _make_room(cache, folder)
+        keep_entry(made, folder, LIBRARY)
+    _make_room(cache, (folder, model.parent))
     return folder / LIBRARY, notes
 
 
-def _make(folder):
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
+@contextlib.contextmanager
+def new_entry(cache):
+    """A folder to make an entry in, which goes unless it is kept."""
+    cache.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".", dir=cache) as scratch:
+        made = pathlib.Path(scratch) / "made"
+        made.mkdir()
+        yield made
 
 
-def _make_room(cache, keep):
-    """Removes what was used longest ago."""
+def keep_entry(made, folder, name):
+    """Makes an entry of the cache of a folder, unless another process was faster."""
+    try:
+        made.replace(folder)
+    except OSError:
+        if not (folder / name).is_file():
+            raise
+        os.utime(folder)
+
+
+def _make_room(cache, kept):
+    """Removes what was used longest ago, and what ended processes left."""
     entries = []
     for folder in cache.iterdir():
         try:
-            if folder != keep and not folder.name.startswith("."):
-                size = sum(path.stat().st_size for path in folder.iterdir())
-                entries.append((folder.stat().st_mtime, size, folder))
+            used = folder.stat().st_mtime
+            if folder in kept or (folder.name.startswith(".") and time.time() - used < LEFT_SECONDS):
+                continue
+            if folder.name.startswith("."):
+                shutil.rmtree(folder, ignore_errors=True)
+                continue
+            entries.append((used, sum(path.stat().st_size for path in folder.iterdir()), folder))
         except OSError:
             # Another process removes it.
             continue

@@ -4,8 +4,8 @@
 import functools
 import os
 import pathlib
+import re
 import sys
-import tempfile
 import warnings
 from collections.abc import Mapping
 
@@ -14,7 +14,8 @@ import numpy as np
 from ingot_trainer import _native, arrays, batches, compiler
 from ingot_trainer.errors import BadInputError, CompileError, UsageError
 
-_load = functools.lru_cache(maxsize=None)(_native.Library)
+# Libraries of this process: what identified their file, and what was loaded of it.
+_loaded = {}
 
 # What compile() says itself.
 _RESERVED = ("emit", "output", "o", "help", "h", "version", "print_config")
@@ -69,7 +70,8 @@ def compile(
     library, notes = compiler.compile_library(program, model, flags, cache)
     if notes:
         print(notes, end="", file=sys.stderr)
-    return Trainer(library, seed=seed, threads=threads, source=(program, model, flags))
+    source = (program, model, compiler.hash_model(model), flags)
+    return Trainer(library, seed=seed, threads=threads, source=source)
 
 
 def _count_samples(example):
@@ -88,19 +90,28 @@ def _export(module, example, cache, options):
         arguments = {"kwargs": dict(example)}
     else:
         arguments = {"args": tuple(batches.as_sequence(example))}
-    models = cache / "models"
-    models.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".", dir=models) as scratch:
-        written = pathlib.Path(scratch) / "model.onnx"
+    with compiler.new_entry(cache) as made:
+        written = made / "model.onnx"
         ingot_torch.export(module, path=written, **arguments, **options)
-        folder = models / compiler.hash_model(written)
-        if not (folder / "model.onnx").is_file():
-            try:
-                pathlib.Path(scratch).replace(folder)
-            finally:
-                # The temporary folder is to be there when it is removed.
-                pathlib.Path(scratch).mkdir(exist_ok=True)
-    return folder / "model.onnx"
+        folder = cache / f"model-{compiler.hash_model(written)}"
+        compiler.keep_entry(made, folder, written.name)
+    return folder / written.name
+
+
+def _load(path, is_cached):
+    """The library of a path. The system would not load another file of the same name."""
+    try:
+        status = path.stat()
+    except OSError as error:
+        raise BadInputError(f"{path}: {error.strerror}") from None
+    identity = (status.st_dev, status.st_ino, status.st_mtime_ns)
+    if path not in _loaded:
+        name = re.sub(r"[^A-Za-z0-9_]", "_", path.stem[len("lib") :] if path.stem.startswith("lib") else path.stem)
+        _loaded[path] = identity, _native.Library(path, name)
+    # In the cache, what has the same name has the same content.
+    if not is_cached and _loaded[path][0] != identity:
+        raise UsageError(f"{path}: has changed since this process loaded it (write it to another name, or start again)")
+    return _loaded[path][1]
 
 
 class _Shape:
@@ -130,7 +141,7 @@ class Trainer:
         set_own("_session", None)
         library = pathlib.Path(library).resolve()
         set_own("_source", source)
-        loaded = _load(library, library.stem[len("lib") :])
+        loaded = _load(library, source is not None)
         set_own("_session", _native.Session(loaded, seed, threads, weights))
         set_own("_shapes", [])
         for index in range(max(1, len(self._session.list(_native.SHAPES)))):
@@ -444,7 +455,9 @@ class Trainer:
         Needs the model as it was compiled."""
         if self._source is None:
             raise UsageError("trainer: it was opened from a library (compile() knows the model)")
-        program, model, flags = self._source
+        program, model, content, flags = self._source
+        if compiler.hash_model(model) != content:
+            raise UsageError(f"{model}: has changed since it was compiled (compile it again)")
         compiler.run(program, model, flags, path)
 
 
