@@ -333,6 +333,17 @@ class Training(unittest.TestCase):
         with self.assertRaisesRegex(ingot_trainer.BadInputError, "cannot be loaded"):
             ingot_trainer.Trainer(DIGITS / "digits.onnx")
 
+    def test_losses_of_the_graph_are_evaluated_in_whole_batches(self):
+        random = np.random.default_rng(0)
+        data = {"state": random.random((20, 4)), "advantage": random.random((20, 2))}
+        with compile(ROOT / "docs/examples/embed/policy.onnx", loss="output:loss", batch=8) as trainer:
+            with self.assertWarnsRegex(RuntimeWarning, "leaves out the last 4 samples"):
+                found = trainer.evaluate(data)
+            whole = trainer.evaluate({name: array[:16] for name, array in data.items()})
+            self.assertEqual(found, whole)
+            with self.assertRaisesRegex(ingot_trainer.UsageError, "evaluate whole batches"):
+                trainer.evaluate({name: array[:4] for name, array in data.items()})
+
     def test_the_cache_has_a_bound(self):
         from ingot_trainer import compiler
 

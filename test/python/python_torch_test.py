@@ -71,7 +71,7 @@ def adamw(parameters):
 
 
 def sgd(parameters):
-    return torch.optim.SGD(parameters, lr=0.05, momentum=0.9)
+    return torch.optim.SGD(parameters, lr=0.01, momentum=0.9)
 
 
 class Modules(unittest.TestCase):
@@ -107,7 +107,7 @@ class Modules(unittest.TestCase):
         self.check(mlp, (16,), "adamw", adamw, {"lr": 1e-3})
 
     def test_cnn(self):
-        self.check(cnn, (3, 8, 8), "momentum", sgd, {"lr": 0.05})
+        self.check(cnn, (3, 8, 8), "momentum", sgd, {"lr": 0.01})
 
     def test_loaders_and_arrays_agree(self):
         data = samples(16)

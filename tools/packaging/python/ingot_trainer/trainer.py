@@ -98,6 +98,15 @@ def _export(module, example, cache, options):
     return folder / written.name
 
 
+def _name_of(path):
+    """The name that ingotc gives a model by its library's, as an identifier."""
+    stem = os.fsencode(path.stem)
+    stem = stem[len(b"lib") :] if stem.startswith(b"lib") else stem
+    name = re.sub(rb"[^A-Za-z0-9]", b"_", stem).decode()
+    name = f"_{name}" if not name or name[0].isdigit() else name
+    return f"model{name}" if name[0] == "_" else name
+
+
 def _load(path, is_cached):
     """The library of a path. The system would not load another file of the same name."""
     try:
@@ -106,8 +115,7 @@ def _load(path, is_cached):
         raise BadInputError(f"{path}: {error.strerror}") from None
     identity = (status.st_dev, status.st_ino, status.st_mtime_ns)
     if path not in _loaded:
-        name = re.sub(r"[^A-Za-z0-9_]", "_", path.stem[len("lib") :] if path.stem.startswith("lib") else path.stem)
-        _loaded[path] = identity, _native.Library(path, name)
+        _loaded[path] = identity, _native.Library(path, _name_of(path))
     # In the cache, what has the same name has the same content.
     if not is_cached and _loaded[path][0] != identity:
         raise UsageError(f"{path}: has changed since this process loaded it (write it to another name, or start again)")
