@@ -63,7 +63,10 @@ llvm::Expected<MemorySize> MemorySize::parse(StringRef option, StringRef text,
                   : ", or " + text.rtrim().str() + "B, for powers of 1000");
     if (allowPercent)
       hint += ", or a percentage of the activations such as 50%";
-    return makeOptionError(option, "invalid size '" + whole + "'", hint);
+    return makeOptionError(option,
+                           whole.empty() ? "the size is empty"
+                                         : "invalid size '" + whole.str() + "'",
+                           hint);
   }
   return MemorySize{isPercent ? number : bytes, isPercent, isLeast};
 }

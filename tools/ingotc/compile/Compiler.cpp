@@ -245,10 +245,11 @@ std::string Compiler::manifest(runtime::WeightsKind storage) {
     piece.dtype = getDType(state.getTensorType().getElementType());
   }
   if (const std::string &classes = model.exportTemplate.classes;
-      !classes.empty())
-    for (const llvm::json::Value &name :
-         *cantFail(llvm::json::parse(classes)).getAsArray())
+      !classes.empty()) {
+    llvm::json::Value names = cantFail(llvm::json::parse(classes));
+    for (const llvm::json::Value &name : *names.getAsArray())
       described.classNames.push_back(name.getAsString()->str());
+  }
   llvm::json::Value json = ManifestWriter::write(described);
   if (!options.report.empty())
     writeText(options.report,

@@ -145,19 +145,20 @@ def layouts(ingot):
         ids, labels = tokens[start : start + 16], tokens[start + 1 : start + 17]
         windows.append({"ids": ids.tolist(), "labels": labels.tolist()})
     lines = write("windows.jsonl", "".join(json.dumps(line) + "\n" for line in windows).encode())
-    same = [
+    parts = [
         write("wide.bin", wide + tokens.astype("<u4").tobytes()),
         f"{write('plain.bin.raw', narrow)}:u16",
         folder / "pair.bin",
-        lines,
     ]
     archive, arrays = folder / "windows.tar", folder / "windows.npz"
     ingot.succeed([ingot.bin / "ingot-data", "convert", lines, "-o", archive])
     ingot.succeed([ingot.bin / "ingot-data", "convert", archive, "-o", arrays])
     ingot.succeed([ingot.bin / "ingot-data", "index", archive])
-    want = losses(ingot, trainer, "--data", llmc, "--epochs", "2", "--token-offsets", "fixed")
-    for data in [*same, archive, arrays]:
-        got = losses(ingot, trainer, "--data", data, "--epochs", "2", "--token-offsets", "fixed")
+    fixed = ["--token-offsets", "fixed"]
+    want = losses(ingot, trainer, "--data", llmc, "--epochs", "2", *fixed)
+    whole = [(data, []) for data in (lines, archive, arrays)]
+    for data, offsets in [*((data, fixed) for data in parts), *whole]:
+        got = losses(ingot, trainer, "--data", data, "--epochs", "2", *offsets)
         check(got == want, f"{data}: {got[:3]} instead of {want[:3]}")
     description = ingot.succeed([ingot.bin / "ingot-data", "inspect", archive]).out
     check("tar, 40 samples" in description and "ids: i64 [16]" in description, description)
