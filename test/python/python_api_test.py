@@ -367,6 +367,8 @@ class Training(unittest.TestCase):
                 compile(**options)
         with self.assertRaisesRegex(ingot_trainer.CompileError, "none.onnx"):
             compile("none.onnx")
+        with self.assertRaisesRegex(ingot_trainer.CompileError, "none/ingotc: is no program"):
+            ingot_trainer.compile(DIGITS / "digits.onnx", ingotc="none/ingotc")
         from ingot_trainer import compiler
 
         flags = compiler.make_flags({"dim": {"a": [1, 2], "b": 3}, "clip": True, "guard": False, "loss": None, "O": 2})

@@ -28,11 +28,11 @@ LEFT_SECONDS = 86400
 def find_compiler(path=None):
     """The path of ingotc: as given, in INGOTC, in this package, or in PATH."""
     packaged = pathlib.Path(__file__).resolve().parent / "bin/ingotc"
-    if path is None:
-        path = os.environ.get("INGOTC") or (packaged if packaged.is_file() else shutil.which("ingotc"))
-    if path is None:
-        raise CompileError("ingotc: is not found (install the wheel, or say where it is: INGOTC, PATH)")
-    return pathlib.Path(path)
+    path = os.fspath(path or os.environ.get("INGOTC") or (packaged if packaged.is_file() else "ingotc"))
+    found = shutil.which(path)
+    if found is None:
+        raise CompileError(f"{path}: is no program (install the wheel, or say where the compiler is: INGOTC, PATH)")
+    return pathlib.Path(found).absolute()
 
 
 def make_flags(options):

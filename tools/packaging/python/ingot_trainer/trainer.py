@@ -65,7 +65,7 @@ def compile(
         model = _export(model, example, cache, export_options or {})
     elif example is not None or export_options:
         raise CompileError("example: is for a module (an ONNX model states its inputs)")
-    model = pathlib.Path(model)
+    model = pathlib.Path(model).absolute()
     flags = compiler.make_flags(options)
     library, notes = compiler.compile_library(program, model, flags, cache)
     if notes:
