@@ -180,10 +180,11 @@ TEST_F(Tcp, MeetsOverEveryFamily) {
   for (const char *host : {"127.0.0.1", "::1", "localhost"}) {
     port = findPort();
     std::string problem;
-    Address address = Address::resolve(host, port, problem).at(0);
+    std::vector<Address> addresses = Address::resolve(host, port, problem);
     int error = 0;
     Socket listener = Socket::listen(port, error);
-    if (!Socket::connect(address, 1000, problem))
+    // Containers often have one family alone.
+    if (addresses.empty() || !Socket::connect(addresses[0], 1000, problem))
       continue;
     listener.close();
     port = findPort();
