@@ -64,7 +64,7 @@ function(ingot_link_portably target)
   if(INGOT_SANITIZE)
     return()
   endif()
-  target_link_options(${target} PRIVATE -Wl,--exclude-libs,ALL)
+  target_link_options(${target} PRIVATE -Wl,--exclude-libs,ALL $<$<CONFIG:Release>:-Wl,--strip-all>)
   ingot_link_c_library(${target} ARCHIVES libgcc_eh.a libc_nonshared.a STUBS ${INGOT_C_LIBRARY})
 endfunction()
 
