@@ -31,7 +31,7 @@ def inside(folder, script):
     """Runs a script of bash in the system with its own processes and devices."""
     mounts = f'mount -t proc proc "{folder}/proc" && mount --bind /dev "{folder}/dev"'
     enter = f'{mounts} && exec chroot "{folder}" bash -ec "$0"'
-    environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LC_ALL": "C.UTF-8"}
+    environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/srv", "LC_ALL": "C.UTF-8"}
     environment |= {"INGOT_MACHINE": "built-in", "OMP_NUM_THREADS": "2"}
     return run(["unshare", "--mount", "--pid", "--fork", "bash", "-c", enter, script], env=environment)
 
@@ -79,19 +79,20 @@ def main():
             system = (options.systems or scratch) / suite
             make_system(suite, system)
             for path in (wheel, deb, tar):
-                shutil.copy(path, system / "root")
-            shutil.copytree(examples, system / "root/digits", dirs_exist_ok=True)
+                shutil.copy(path, system / "srv")
+            shutil.copytree(examples, system / "srv/digits", dirs_exist_ok=True)
             ways = {
-                deb.name: (f"dpkg -i /root/{deb.name}", "ingotc", "dpkg -r ingot"),
+                deb.name: (f"dpkg -i /srv/{deb.name}", "ingotc", "dpkg -r ingot"),
+                # Unpacked above.
                 tar.name: (
                     "true",
                     f"/opt/{tar.name.removesuffix('.tar.xz')}/bin/ingotc",
                     "rm -rf /opt/ingot-*",
                 ),
                 wheel.name: (
-                    f"python3 -m venv /root/venv; /root/venv/bin/pip install --no-index /root/{wheel.name}",
-                    "/root/venv/bin/ingotc",
-                    "rm -rf /root/venv",
+                    f"python3 -m venv /srv/venv; /srv/venv/bin/pip install --no-index /srv/{wheel.name}",
+                    "/srv/venv/bin/ingotc",
+                    "rm -rf /srv/venv",
                 ),
             }
             # Empty systems have no xz.
@@ -99,7 +100,7 @@ def main():
             for package, (install, compiler, remove) in ways.items():
                 inside(system, install)
                 start = time.monotonic()
-                printed = inside(system, train(compiler, "/root/digits"))
+                printed = inside(system, train(compiler, "/srv/digits"))
                 seconds = time.monotonic() - start
                 inside(system, remove)
                 got = [line.split()[0] for line in printed.split("\n")[-3:-1]]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# Trainers, the libraries that travel with them, and what makes them run with
-# the C library of 2018 (glibc 2.28): they are linked against stubs that have its
-# symbols, by a start file of their own (runtime/link).
+# Trainers, the libraries that travel with them, and the programs that users
+# start run with the C library of 2018 (glibc 2.28). They are linked against stubs
+# that have its symbols, and by a start file of their own (runtime/link).
 
 set(INGOT_C_LIBRARY libc.so.6 libm.so.6 libpthread.so.0 libdl.so.2 librt.so.1)
 
@@ -33,9 +33,10 @@ function(ingot_add_c_library processor emulation loader)
   add_custom_target(ingot_c_library${suffix} DEPENDS ${stubs} "${dir}/Start.o")
 endfunction()
 
-# Appends what closes a link to the libraries of TARGET: archives that the
-# compiler driver finds, and the stubs. Those are options: CMake would name a
-# library that is not built yet by -l, and the linker would find the machine's.
+# ingot_link_c_library(TARGET ARCHIVES names... STUBS names... END names...): links
+# TARGET to archives and end files that the compiler driver finds, and to stubs.
+# The stubs are options of the linker: CMake would give a library that is not built
+# yet as -l, and the linker would find the machine's.
 function(ingot_link_c_library target)
   cmake_parse_arguments(arg "" "" "ARCHIVES;STUBS;END" ${ARGN})
   set(dir "${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/ingot/crt")

@@ -112,6 +112,10 @@ private:
   /// Reads all of a message. Returns false if its sender ends.
   bool readAll(const Socket &socket, void *to, size_t bytes);
   bool writeAll(const Socket &socket, const void *from, size_t bytes);
+  /// Calls `move` for what is left until all has been moved, and waits for the
+  /// event of poll() in between.
+  template <typename Move>
+  bool moveAll(const Socket &socket, short event, size_t bytes, Move move);
 
   const Meeting &meeting;
   Clock::time_point until, noteAt;
@@ -167,40 +171,34 @@ static int getMilliseconds(Clock::duration most) {
   return static_cast<int>(std::clamp<int64_t>(count, 0, 1000));
 }
 
-bool Host::readAll(const Socket &socket, void *to, size_t bytes) {
-  char *at = static_cast<char *>(to);
-  while (bytes > 0) {
-    size_t count = bytes;
-    Flow flow = socket.read(at, count);
+template <typename Move>
+bool Host::moveAll(const Socket &socket, short event, size_t bytes, Move move) {
+  size_t done = 0;
+  while (done < bytes) {
+    size_t count = bytes - done;
+    Flow flow = move(done, count);
     Clock::time_point now = Clock::now();
     if (flow == Flow::Closed || (flow == Flow::Blocked && now > until))
       return false;
     if (flow == Flow::Blocked) {
-      pollfd ready{socket.get(), POLLIN, 0};
+      pollfd ready{socket.get(), event, 0};
       (void)::poll(&ready, 1, getMilliseconds(until - now));
     }
-    at += count;
-    bytes -= count;
+    done += count;
   }
   return true;
 }
 
+bool Host::readAll(const Socket &socket, void *to, size_t bytes) {
+  return moveAll(socket, POLLIN, bytes, [&](size_t done, size_t &count) {
+    return socket.read(static_cast<char *>(to) + done, count);
+  });
+}
+
 bool Host::writeAll(const Socket &socket, const void *from, size_t bytes) {
-  const char *at = static_cast<const char *>(from);
-  while (bytes > 0) {
-    size_t count = bytes;
-    Flow flow = socket.write(at, count);
-    Clock::time_point now = Clock::now();
-    if (flow == Flow::Closed || (flow == Flow::Blocked && now > until))
-      return false;
-    if (flow == Flow::Blocked) {
-      pollfd ready{socket.get(), POLLOUT, 0};
-      (void)::poll(&ready, 1, getMilliseconds(until - now));
-    }
-    at += count;
-    bytes -= count;
-  }
-  return true;
+  return moveAll(socket, POLLOUT, bytes, [&](size_t done, size_t &count) {
+    return socket.write(static_cast<const char *>(from) + done, count);
+  });
 }
 
 //===----------------------------------------------------------------------===//

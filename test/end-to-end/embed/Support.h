@@ -10,6 +10,7 @@
 
 #include "ingot.h"
 
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,17 @@
       exit(1);                                                                 \
     }                                                                          \
   } while (0)
+
+/** Counts what is in a folder, such as the threads of a process in /proc. */
+static inline size_t countEntries(const char *folder) {
+  size_t count = 0;
+  DIR *entries = opendir(folder);
+  CHECK(entries);
+  while (readdir(entries))
+    ++count;
+  closedir(entries);
+  return count;
+}
 
 enum { MOST_INPUTS = 8 };
 

@@ -6,7 +6,6 @@
 #define _GNU_SOURCE
 #include "Support.h"
 
-#include <dirent.h>
 #include <locale.h>
 #include <pthread.h>
 #include <signal.h>
@@ -81,16 +80,6 @@ static void compare(const Process *a, const Process *b) {
     CHECK(sigismember(&a->mask, i) == sigismember(&b->mask, i));
   CHECK(!strcmp(a->locale, b->locale) && !strcmp(a->folder, b->folder));
   CHECK(!strcmp(a->environment, b->environment) && a->mode == b->mode);
-}
-
-static size_t countEntries(const char *folder) {
-  size_t count = 0;
-  DIR *entries = opendir(folder);
-  CHECK(entries);
-  while (readdir(entries))
-    ++count;
-  closedir(entries);
-  return count;
 }
 
 static size_t readPages(void) {

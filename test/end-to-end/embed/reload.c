@@ -23,18 +23,6 @@ static const char *getError(void) {
 #define ingot_step(...) CALL(ingot_step)(__VA_ARGS__)
 #include "Support.h"
 
-#include <dirent.h>
-
-static size_t countEntries(const char *folder) {
-  size_t count = 0;
-  DIR *entries = opendir(folder);
-  CHECK(entries);
-  while (readdir(entries))
-    ++count;
-  closedir(entries);
-  return count;
-}
-
 static int isMapped(const char *name) {
   char line[4096];
   int found = 0;
