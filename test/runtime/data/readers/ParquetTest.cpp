@@ -14,7 +14,6 @@
 #include "test/runtime/TestSupport.h"
 #include "test/runtime/data/DataFiles.h"
 
-
 using namespace ingot::runtime;
 using namespace ingot::runtime::test;
 
