@@ -43,7 +43,8 @@ def main():
                 digests.add(digest(scratch / "digits"))
             check(len(digests) == 1, f"the installed compiler makes another trainer for {architecture}")
 
-        build = [options.cmake, "-S", ROOT / "test/packages/consumer", "-B", scratch / "build", f"-DMODEL={model}"]
+        build = [options.cmake, "-G", "Ninja", "-S", ROOT / "test/packages/consumer", "-B", scratch / "build"]
+        build.append(f"-DMODEL={model}")
         run([*build, f"-DCMAKE_PREFIX_PATH={tree}"])
         run([options.cmake, "--build", scratch / "build"])
         run([scratch / "build/digits", "--inspect"])
