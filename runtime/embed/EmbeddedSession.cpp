@@ -14,6 +14,7 @@
 #include <cstring>
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <link.h>
 #include <mutex>
 #include <utility>
 
@@ -31,16 +32,19 @@ static std::shared_ptr<const LoadedModule> loadModule() {
   return loaded;
 }
 
-/// The file of weights beside the library, which keeps the name that the
-/// compiler gave it.
+/// The file of weights beside the file that holds the model: a library, which
+/// keeps the name that the compiler gave it, or a program. Empty for a program:
+/// the loader knows it by the words that it was started with.
 static std::string findSidecar(const char *given) {
   Dl_info info = {};
+  void *map = nullptr;
   if (given)
     return given;
-  if (!dladdr(reinterpret_cast<void *>(&ingot_get_model), &info) ||
-      !info.dli_fname)
+  if (!dladdr1(reinterpret_cast<void *>(&ingot_get_model), &info, &map,
+               RTLD_DL_LINKMAP))
     return "";
-  return std::string(info.dli_fname) + ".safetensors";
+  std::string file = static_cast<const link_map *>(map)->l_name;
+  return file.empty() ? file : file + ".safetensors";
 }
 
 static std::function<void(const std::string &)>

@@ -7,31 +7,10 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <malloc.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
 #include <unistd.h>
-
-//===----------------------------------------------------------------------===//
-// Start
-//===----------------------------------------------------------------------===//
-
-typedef void Constructor(int, char **, char **);
-extern Constructor *const __init_array_start[]
-    __attribute__((visibility("hidden")));
-extern Constructor *const __init_array_end[]
-    __attribute__((visibility("hidden")));
-void _init(void);
-
-/// Runs the program's constructors (Start.S).
-__attribute__((visibility("hidden"))) void
-ingot_run_constructors(int count, char **arguments, char **environment) {
-  _init();
-  size_t constructors = (size_t)(__init_array_end - __init_array_start);
-  for (size_t i = 0; i < constructors; ++i)
-    __init_array_start[i](count, arguments, environment);
-}
 
 //===----------------------------------------------------------------------===//
 // Files: linked into each program before 2.33

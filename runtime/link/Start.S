@@ -2,7 +2,7 @@
 //
 // Where a trainer starts. The start file of a C library of 2.34 or newer leaves
 // constructors to the library, which an older one leaves to the program: there
-// they would not run. This one hands `runConstructors` (Compatibility.c) to
+// they would not run. This one hands `ingot_run_constructors` (Constructors.c) to
 // __libc_start_main, which every version calls.
 
 #if defined(__x86_64__)

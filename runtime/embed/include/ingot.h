@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A training step as a library. `ingotc MODEL.onnx --emit lib -o libNAME.so`
- * writes the library, this header, and NAME.h with the constants of the model
- * and calls with its names. docs/guide/embed.md goes through it.
+ * A training step as a library. `ingotc MODEL.onnx --emit lib -o libNAME.so`,
+ * or libNAME.a for a static one, writes the library, this header, and NAME.h
+ * with the constants of the model and calls with its names. docs/guide/embed.md
+ * goes through it.
  *
  * Every function that returns an ingot_status returns INGOT_OK, or what went
  * wrong; ingot_last_error() then has the text. A session is used by one thread
@@ -103,7 +104,8 @@ typedef struct ingot_options {
   const char *weights;
   /**
    * The file that `--weights sidecar` wrote; by default it is beside the
-   * library, by the name that the compiler gave it.
+   * library, by the name that the compiler gave it, or beside a program with a
+   * static library, as PROGRAM.safetensors.
    */
   const char *sidecar;
   ingot_allocator allocator;

@@ -68,7 +68,8 @@ constexpr int64_t kEmbedLimit = int64_t(256) << 20;
 LibraryInput describeLibrary(const runtime::Manifest &manifest,
                              const CompilerOptions &options) {
   std::string name = getLibraryName(options.output);
-  return {name, makeLibraryHeader(manifest, name)};
+  return {name, makeLibraryHeader(manifest, name),
+          isStaticLibrary(options.output)};
 }
 
 /// The name of a module's table; the first one is the trainer's.

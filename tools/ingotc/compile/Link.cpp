@@ -3,6 +3,7 @@
 #include "tools/ingotc/compile/Link.h"
 
 #include "tools/ingotc/compile/Linker.h"
+#include "tools/ingotc/compile/StaticLibrary.h"
 
 #include "runtime/core/Error.h"
 #include "runtime/core/File.h"
@@ -58,6 +59,9 @@ private:
 struct LinkLine {
   std::string kind, path;
 };
+
+/// The kind of file that is linked.
+enum class Product { Program, SharedLibrary, StaticLibrary };
 
 /// The folder of what trainers for the platform are linked from.
 std::string runtimeDirectory(const std::string &triple) {
@@ -225,10 +229,24 @@ void ingot::checkRuntime(const std::string &target, const std::string &triple) {
   readLinkFile(runtimeDirectory(triple), target, triple);
 }
 
-/// Appends what is linked to the arguments of the linker. A library has other
-/// parts than a program.
+/// Whether a part is linked into a product.
+static bool isPart(const LinkLine &line, Product product, bool dataParallel) {
+  llvm::StringRef kind = line.kind;
+  if (kind == "emulation" || kind == "loader" || kind == "header")
+    return false;
+  // The program that a static library becomes a part of has the rest.
+  if (product == Product::StaticLibrary)
+    return kind == "archive" || kind == "embed";
+  // Transports are loaded. Here they only say which functions of the C++
+  // library they expect of the trainer.
+  if (kind == "transport")
+    return dataParallel;
+  return kind != (product == Product::Program ? "embed" : "entry");
+}
+
+/// Appends what is linked to the arguments of the linker.
 static void addParts(const LinkInput &input, const std::vector<LinkLine> &lines,
-                     bool isLibrary, const ScratchDirectory &scratch,
+                     Product product, const ScratchDirectory &scratch,
                      std::vector<std::string> &args) {
   std::vector<std::string> objects;
   for (const std::string &object : input.objects) {
@@ -238,11 +256,7 @@ static void addParts(const LinkInput &input, const std::vector<LinkLine> &lines,
   }
   std::vector<std::string> start, middle, end;
   for (const LinkLine &line : lines) {
-    // Transports are loaded. Here they only say which functions of the C++
-    // library they expect of the trainer.
-    if (line.kind == "emulation" || line.kind == "loader" ||
-        line.kind == "header" || line.kind == (isLibrary ? "entry" : "embed") ||
-        (line.kind == "transport" && !input.dataParallel))
+    if (!isPart(line, product, input.dataParallel))
       continue;
     bool isStart = line.kind == "entry" || line.kind == "start";
     std::vector<std::string> &part = isStart              ? start
@@ -274,7 +288,7 @@ static void addParts(const LinkInput &input, const std::vector<LinkLine> &lines,
   blob("ingot_export", input.exportLiteral);
   if (input.hasPictures)
     args.insert(args.end(), {"-u", "ingot_picture_codecs"});
-  if (input.dataParallel && !isLibrary)
+  if (input.dataParallel && product == Product::Program)
     args.insert(args.end(), {"-u", "ingot_connect_ranks"});
   // They are never chosen: without an address nothing of them is linked.
   for (const std::string &name : findUnusedKernels(lines, input.level))
@@ -333,7 +347,7 @@ void ingot::linkTrainer(const LinkInput &input, const std::string &output) {
   if (llvm::any_of(lines,
                    [](const LinkLine &line) { return line.kind == "bundle"; }))
     args.insert(args.end(), {"--no-as-needed", marker, "--as-needed"});
-  addParts(input, lines, /*isLibrary=*/false, scratch, args);
+  addParts(input, lines, Product::Program, scratch, args);
   runLinker(args);
 
   // The libraries are moved first: a trainer that exists is complete.
@@ -372,9 +386,9 @@ void ingot::linkTrainer(const LinkInput &input, const std::string &output) {
   }
 }
 
-/// Returns the functions that ingot.h declares, each followed by a semicolon.
-static std::string listExports(const std::vector<LinkLine> &lines) {
-  std::string names;
+/// Returns the functions that ingot.h declares.
+static std::vector<std::string> listCalls(const std::vector<LinkLine> &lines) {
+  std::vector<std::string> names;
   llvm::Regex declaration("INGOT_API [^;]*[ *](ingot_[a-z_]+)\\(");
   for (const LinkLine &line : lines) {
     if (line.kind != "header")
@@ -386,9 +400,41 @@ static std::string listExports(const std::vector<LinkLine> &lines) {
     for (llvm::StringRef part : parts)
       if (llvm::SmallVector<llvm::StringRef> found;
           declaration.match(part, &found))
-        names += found[1].str() + "; ";
+        names.push_back(found[1].str());
   }
   return names;
+}
+
+/// Links a library to the file `built`, under the name that programs know.
+static void linkLibraryFile(const LinkInput &input, const LibraryInput &library,
+                            const std::vector<LinkLine> &lines,
+                            const ScratchDirectory &scratch,
+                            const std::string &built) {
+  std::string emulation = findLine(lines, "emulation");
+  std::string model = library.name + "_model";
+  std::vector<std::string> calls = listCalls(lines);
+  if (library.isStatic) {
+    // Sections that a program does not need are left out by its own link: this
+    // one would take the tables for exceptions along with them. A group would
+    // be replaced by that of another model with the same name.
+    std::string object = scratch.path("linked.o");
+    std::vector<std::string> args = {
+        "-r",   "--force-group-allocation", "-m", emulation, "-o",
+        object, "--no-mmap-output-file"};
+    addParts(input, lines, Product::StaticLibrary, scratch, args);
+    runLinker(args);
+    writeStaticLibrary(object, model, calls, built);
+    return;
+  }
+  std::string exports = scratch.path("exports");
+  writeFile(exports, "{ global: " + model + "; " + llvm::join(calls, "; ") +
+                         "; local: *; };\n");
+  std::vector<std::string> args = getOptions(emulation);
+  args.insert(args.end(), {"-shared", "-z", "defs", "-soname",
+                           llvm::sys::path::filename(built).str(),
+                           "--version-script", exports, "-o", built});
+  addParts(input, lines, Product::SharedLibrary, scratch, args);
+  runLinker(args);
 }
 
 void ingot::linkLibrary(const LinkInput &input, const LibraryInput &library,
@@ -396,15 +442,8 @@ void ingot::linkLibrary(const LinkInput &input, const LibraryInput &library,
   std::vector<LinkLine> lines =
       readLinkFile(runtimeDirectory(input.triple), input.target, input.triple);
   ScratchDirectory scratch(output);
-  std::string file = llvm::sys::path::filename(output).str();
-  std::string built = scratch.path(file), exports = scratch.path("exports");
-  writeFile(exports, "{ global: " + library.name + "_model; " +
-                         listExports(lines) + "local: *; };\n");
-  std::vector<std::string> args = getOptions(findLine(lines, "emulation"));
-  args.insert(args.end(), {"-shared", "-z", "defs", "-soname", file,
-                           "--version-script", exports, "-o", built});
-  addParts(input, lines, /*isLibrary=*/true, scratch, args);
-  runLinker(args);
+  std::string built = scratch.path(llvm::sys::path::filename(output).str());
+  linkLibraryFile(input, library, lines, scratch, built);
 
   // The library is last: one that exists has its headers.
   fs::path folder = fs::path(output).parent_path();

@@ -44,6 +44,8 @@ struct LibraryInput {
   std::string name;
   /// The text of NAME.h.
   std::string header;
+  /// Whether it is an archive.
+  bool isStatic = false;
 };
 
 /// Whether an input of the trainer may be a picture: in color, or gray.
@@ -59,8 +61,8 @@ void checkRuntime(const std::string &target, const std::string &triple);
 /// failure. Throws runtime::Error.
 void linkTrainer(const LinkInput &input, const std::string &output);
 
-/// Links the shared library `output`, and writes NAME.h and the headers that
-/// it includes beside it. It exports the functions of ingot.h and NAME_model,
+/// Links the library `output`, and writes NAME.h and the headers that it
+/// includes beside it. Its symbols are the functions of ingot.h and NAME_model,
 /// which an object defines. Throws runtime::Error.
 void linkLibrary(const LinkInput &input, const LibraryInput &library,
                  const std::string &output);

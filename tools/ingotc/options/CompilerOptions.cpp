@@ -9,6 +9,7 @@
 #include "passes/targets/host/Object.h"
 #include "runtime/core/Error.h"
 #include "runtime/trainer/options/TrainerOptions.h"
+#include "tools/ingotc/options/LibraryName.h"
 #include "tools/ingotc/options/Version.h"
 #include "tools/support/CommandLine.h"
 
@@ -142,10 +143,10 @@ static void checkLibrary(const CompilerOptions &options) {
   if (options.pipeline->dataParallel)
     throw usageError("--emit", "a library trains in one process",
                      "leave out --data-parallel, or write a trainer");
-  if (!options.output.empty() &&
+  if (!options.output.empty() && !isStaticLibrary(options.output) &&
       llvm::sys::path::extension(options.output) != ".so")
     throw usageError("-o", "'" + options.output + "' is no name of a library",
-                     "name it libNAME.so");
+                     "name it libNAME.so, or libNAME.a for a static one");
 }
 
 /// Returns the words without options that --tune does not pass on.
@@ -253,7 +254,8 @@ static void addOutputs(CLI::App &app, CompilerOptions &options) {
                  "stop at: onnx (training graph as an ONNX model), mlir "
                  "(training graph of kernels), exec (placed steps), ptx (GPU "
                  "kernels), llvm, obj, exe; lib is a library for C programs, "
-                 "with its header (docs/guide/embed.md)")
+                 "libNAME.so or the static libNAME.a, with its header "
+                 "(docs/guide/embed.md)")
       ->type_name("WHAT")
       ->check(CLI::IsMember(
           {"onnx", "mlir", "exec", "ptx", "llvm", "obj", "exe", "lib"}))

@@ -19,3 +19,7 @@ std::string ingot::getLibraryName(llvm::StringRef path) {
   // Names that begin with an underscore are the compiler's own.
   return name.front() == '_' ? "model" + name : name;
 }
+
+bool ingot::isStaticLibrary(llvm::StringRef path) {
+  return llvm::sys::path::extension(path) == ".a";
+}

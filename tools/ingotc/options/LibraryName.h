@@ -21,8 +21,12 @@ inline constexpr llvm::StringLiteral kLibraryHeaderStart =
 /// Returns a text as a name of C, with underscores for what none has.
 std::string makeIdentifier(llvm::StringRef text);
 
-/// Returns NAME of a library `libNAME.so`, as far as it can be in a name of C.
+/// Returns NAME of a library `libNAME.so` or `libNAME.a`, as far as it can be
+/// in a name of C.
 std::string getLibraryName(llvm::StringRef path);
+
+/// Whether the name is that of a static library, an archive.
+bool isStaticLibrary(llvm::StringRef path);
 
 } // namespace ingot
 

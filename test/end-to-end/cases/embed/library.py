@@ -15,27 +15,30 @@ ENV = {"OMP_NUM_THREADS": "2"}
 STEPS = 6
 
 
-def compile_library(ingot, model, flags, name):
-    """A library of the model, and the folder that it is in."""
-    key = ("library", name, str(model), tuple(flags))
+def compile_library(ingot, model, flags, name, suffix=".so"):
+    """A library of the model, shared or static."""
+    key = ("library", name, str(model), tuple(flags), suffix)
     if key not in ingot.trainers:
-        library = ingot.path(f"lib{name}.so")
+        library = ingot.path(f"lib{name}{suffix}")
         ingot.succeed(ingot.ingotc(model, "--emit", "lib", "-o", library, *flags))
         ingot.trainers[key] = library
     return ingot.trainers[key]
 
 
-def golden_library(ingot, name):
+def golden_library(ingot, name, suffix=".so"):
     g = golden(name)
-    return compile_library(ingot, g.model, g.compile_flags("adamw"), name)
+    return compile_library(ingot, g.model, g.compile_flags("adamw"), name, suffix)
 
 
-def build(ingot, source, library, *flags, link=True):
-    """A program of a source and a library, with warnings as errors."""
+def build(ingot, source, library, *flags, other=None):
+    """A program of a source and a library, or of two static ones, with warnings as errors."""
     program = ingot.path(source.stem)
     name = library.stem.removeprefix("lib")
     cpp = source.suffix == ".cpp"
-    link = [f"-L{library.parent}", f"-l{name}", f"-Wl,-rpath,{library.parent}"] if link else ["-ldl"]
+    if library.suffix == ".a":
+        link = [library, *([other] if other else []), "-ldl"]
+    else:
+        link = [f"-L{library.parent}", f"-l{name}", f"-Wl,-rpath,{library.parent}"]
     ingot.succeed([
         "c++" if cpp else "cc", "-std=c++17" if cpp else "-std=gnu99", "-O1", *STRICT, "-Wno-unused-function",
         f"-I{library.parent}", f"-I{SOURCES}", f"-DMODEL={name}_model", *flags, source, "-o", program, *link,
@@ -159,15 +162,54 @@ def library_reloads(ingot):
     check(not result.out and not result.err, f"prints {result.out + result.err!r}")
 
 
+@case("library-static")
+def library_static(ingot):
+    """Two static libraries in a program compute what each does alone; C++ and static programs have them, too."""
+    runs, folders, libraries = {}, {}, {}
+    for name in ("mlp", "cnn"):
+        g = golden(name)
+        libraries[name] = golden_library(ingot, name, ".a")
+        folders[name] = write_batches(ingot, g, ("x", "labels"), g.batch)
+        alone = build(ingot, SOURCES / "losses.c", libraries[name], "-Wl,--gc-sections")
+        runs[name] = losses(ingot.succeed([alone, folders[name], STEPS, ingot.path("x.onnx")], env=ENV))
+        same_losses(name, runs[name], trainer_run(ingot, g, STEPS)[0])
+    both = build(
+        ingot, SOURCES / "threads.c", libraries["mlp"], "-DOTHER=cnn_model", "-fuse-ld=lld", other=libraries["cnn"],
+    )  # fmt: skip
+    got = ingot.succeed([both, folders["mlp"], STEPS, folders["cnn"]], env=ENV).out.splitlines()
+    check(got == runs["mlp"] + runs["cnn"], f"{got}, expected {runs}")
+    ingot.succeed([build(ingot, SOURCES / "values.cpp", libraries["mlp"]), folders["mlp"]], env=ENV)
+    empty = ingot.path("empty")
+    empty.mkdir()
+    whole = build(ingot, SOURCES / "hostile.c", libraries["mlp"], "-static", "-Wl,--eh-frame-hdr")
+    result = ingot.succeed([whole, folders["mlp"], empty], env=ENV)
+    check(not result.out and not result.err, f"prints {result.out + result.err!r}")
+    # The sidecar of weights is beside the program.
+    g = golden("mlp")
+    flags = [*g.compile_flags("adamw"), "--weights", "sidecar"]
+    library = compile_library(ingot, g.model, flags, "apart", ".a")
+    program = build(ingot, SOURCES / "losses.c", library)
+    command = [program, folders["mlp"], STEPS, ingot.path("x.onnx")]
+    result = ingot.run(command, env=ENV)
+    check(result.status == 1 and f"{program}.safetensors" in result.err, result.err)
+    shutil.copy(f"{library}.safetensors", f"{program}.safetensors")
+    check(losses(ingot.succeed(command, env=ENV)) == runs["mlp"], "other losses with a sidecar")
+
+
+def declared_calls():
+    header = (ROOT / "runtime/embed/include/ingot.h").read_text()
+    return set(re.findall(r"^INGOT_API [^;]*?(ingot_\w+)\(", header, re.MULTILINE))
+
+
 @case("library-symbols")
 def library_symbols(ingot):
     """The library exports the functions of ingot.h alone, and asks for nothing new or unusual."""
-    library = golden_library(ingot, "mlp")
-    header = (ROOT / "runtime/embed/include/ingot.h").read_text()
-    declared = set(re.findall(r"^INGOT_API [^;]*?(ingot_\w+)\(", header, re.MULTILINE))
-    listing = ingot.succeed(["nm", "-D", "--defined-only", library]).out
-    exported = {line.split()[-1] for line in listing.splitlines()}
-    check(len(declared) >= 20 and exported == declared | {"mlp_model"}, f"{exported ^ declared}")
+    library, archive = golden_library(ingot, "mlp"), golden_library(ingot, "mlp", ".a")
+    declared = declared_calls()
+    for what, *command in ((library, "nm", "-D", "--defined-only"), (archive, "nm", "-g", "--defined-only")):
+        lines = ingot.succeed([*command, what]).out.splitlines()
+        exported = {line.split()[-1] for line in lines if len(line.split()) == 3}
+        check(len(declared) >= 20 and exported == declared | {"mlp_model"}, f"{what}: {exported ^ declared}")
     check_old_glibc(ingot, library)
     check(library.stat().st_size < 6 << 20, f"{library.stat().st_size} bytes")
 
@@ -180,21 +222,23 @@ def library_aarch64(ingot):
         raise Skip("no qemu-aarch64-static, or no runtime for AArch64 (tools/setup --aarch64)")
     g = golden("mlp")
     flags = [*g.compile_flags("adamw"), "--arch", "aarch64"]
-    library = compile_library(ingot, g.model, flags, "mlp_aarch64")
-    check_old_glibc(ingot, library)
-    program = ingot.path("losses")
-    ingot.succeed([
-        "clang", "--target=aarch64-linux-gnu", "-fuse-ld=lld", "-O1", *STRICT, "-Wno-unused-function",
-        f"-I{library.parent}", "-DMODEL=mlp_aarch64_model", SOURCES / "losses.c", "-o", program,
-        f"-L{library.parent}", "-lmlp_aarch64", f"-Wl,-rpath,{library.parent}",
-    ])  # fmt: skip
     folder = write_batches(ingot, g, ("x", "labels"), g.batch)
     start = [emulator, "-L", "/usr/aarch64-linux-gnu"]
-    got = ingot.succeed([*start, program, folder, STEPS, ingot.path("x.onnx")], env=ENV)
     log = ingot.path("log.jsonl")
     trainer = ingot.compile(g.model, *flags)
     ingot.succeed([*start, trainer, "--data", g.data, "--no-shuffle", "--steps", STEPS, "--log", log], env=ENV)
-    same_losses("losses", losses(got), [row["loss"] for row in read_log(log)[0]])
+    for suffix in (".so", ".a"):
+        library = compile_library(ingot, g.model, flags, "mlp_aarch64", suffix)
+        if suffix == ".so":
+            check_old_glibc(ingot, library)
+        program = ingot.path("losses")
+        ingot.succeed([
+            "clang", "--target=aarch64-linux-gnu", "-fuse-ld=lld", "-O1", *STRICT, "-Wno-unused-function",
+            f"-I{library.parent}", "-DMODEL=mlp_aarch64_model", SOURCES / "losses.c", "-o", program,
+            library, f"-Wl,-rpath,{library.parent}", "-lm", "-ldl",
+        ])  # fmt: skip
+        got = ingot.succeed([*start, program, folder, STEPS, ingot.path("x.onnx")], env=ENV)
+        same_losses(f"losses of {library.name}", losses(got), [row["loss"] for row in read_log(log)[0]])
 
 
 @case("library-headers")
