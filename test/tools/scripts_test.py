@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The scripts that count tests and run documents: what they count is what CI says; and patches of mutations."""
 
+import base64
+import hashlib
 import os
 import pathlib
 import subprocess
 import sys
 import tempfile
 import unittest
+import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -72,6 +75,53 @@ class Setup(unittest.TestCase):
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=30)
         self.assertEqual(done.returncode, 2)
         self.assertIn("--everything: not an option", done.stderr)
+
+    def test_says_what_is_missing_and_changes_nothing(self):
+        with tempfile.TemporaryDirectory() as folder:
+            deps = pathlib.Path(folder, "deps")
+            done = subprocess.run(
+                ["bash", str(ROOT / "tools/setup"), "--dry-run", "--aarch64"],
+                env={**os.environ, "INGOT_DEPS": str(deps)},
+                capture_output=True,
+                text=True,
+                check=True,
+                timeout=60,
+            )
+            for part in (
+                "Python environment with cmake,lit",
+                "ONNX ",
+                "cuDNN frontend ",
+                "zlib and codecs for AArch64",
+            ):
+                self.assertRegex(done.stdout, rf"\[setup\] {part}.*: downloads [0-9]+ [kM]B")
+            self.assertFalse(deps.exists())
+
+
+class Lock(unittest.TestCase):
+    def test_has_the_versions_of_versions_env(self):
+        self.assertEqual(run("lock.py", "--check"), (0, ""))
+
+    def read(self, record, header):
+        """What becomes of a wheel with a header, whose sums `record` has."""
+        sys.path.insert(0, str(ROOT / "tools/scripts"))
+        import wheel_headers
+
+        digest = base64.urlsafe_b64encode(hashlib.sha256(record).digest()).rstrip(b"=").decode()
+        lines = f"nvidia/x/include/a/b.h,sha256={digest},{len(record)}\nx.dist-info/RECORD,,\n".encode()
+        with tempfile.TemporaryDirectory() as folder:
+            with zipfile.ZipFile(pathlib.Path(folder, "x.whl"), "w") as archive:
+                archive.writestr("nvidia/x/include/a/b.h", header)
+                archive.writestr("nvidia/x/lib/c.so", b"never read")
+                archive.writestr("x.dist-info/RECORD", lines)
+                wheel_headers.extract(archive, hashlib.sha256(lines).hexdigest(), pathlib.Path(folder))
+                with self.assertRaisesRegex(SystemExit, "list of files has the sha256 sum"):
+                    wheel_headers.extract(archive, "0" * 64, pathlib.Path(folder))
+            return pathlib.Path(folder, "a/b.h").read_bytes()
+
+    def test_refuses_other_headers(self):
+        self.assertEqual(self.read(b"int b;", b"int b;"), b"int b;")
+        with self.assertRaisesRegex(SystemExit, "b.h is not what its list of files says"):
+            self.read(b"int b;", b"int c;")
 
 
 class Mutations(unittest.TestCase):

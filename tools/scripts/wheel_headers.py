@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""wheel_headers.py FOLDER NAME==VERSION...: the headers of wheels of the package index, into FOLDER.
+"""wheel_headers.py FOLDER LOCK: the headers of wheels of the package index, into FOLDER.
+wheel_headers.py --record NAME==VERSION...: prints the lines of LOCK for wheels.
 
 Of a large wheel only the parts that hold headers are downloaded, which the format of its archive allows: CUDA's
 libraries have more than a gigabyte, their headers five megabytes. Where the index sends no parts of files, wheels are
-downloaded whole.
+downloaded whole. A line of LOCK is `NAME==VERSION --hash=sha256:SUM` with the sum of the wheel's list of files, RECORD,
+which has the sums of its files.
 """
 
+import base64
+import csv
+import hashlib
 import pathlib
 import re
 import subprocess
@@ -14,20 +19,37 @@ import tempfile
 import zipfile
 
 HEADER = re.compile(r"nvidia/[^/]+/include/(.+)")
+RECORD = re.compile(r"[^/]+\.dist-info/RECORD")
+PIN = re.compile(r"(\S+==\S+) --hash=sha256:([0-9a-f]{64})")
 # Below this, one download is faster than many of a part.
 WHOLE_BYTES = 16 << 20
 
 
-def extract(archive, folder):
+def read_record(archive):
+    (name,) = [name for name in archive.namelist() if RECORD.fullmatch(name)]
+    return archive.read(name)
+
+
+def extract(archive, expected, folder):
+    record = read_record(archive)
+    found = hashlib.sha256(record).hexdigest()
+    if found != expected:
+        sys.exit(f"its list of files has the sha256 sum {found} instead of {expected}")
+    sums = {row[0]: row[1] for row in csv.reader(record.decode().splitlines())}
     count = 0
     for member in archive.infolist():
         match = HEADER.fullmatch(member.filename)
         if match and not member.is_dir():
+            content = archive.read(member)
+            digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
+            if sums.get(member.filename) != f"sha256={digest}":
+                sys.exit(f"{member.filename} is not what its list of files says")
             path = folder / match[1]
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(archive.read(member))
+            path.write_bytes(content)
             count += 1
-    return count
+    if not count:
+        sys.exit("it has no headers")
 
 
 def open_remote(package):
@@ -48,21 +70,38 @@ def open_remote(package):
     return zipfile.ZipFile(wheel)
 
 
+def visit(package, use):
+    """Calls `use` with the archive of the wheel."""
+    try:
+        use(open_remote(package))
+    except Exception as error:  # Another pip, or an index without parts: the slow way remains.
+        print(f"{package}: whole, since {type(error).__name__}", file=sys.stderr, flush=True)
+        with tempfile.TemporaryDirectory() as scratch:
+            pip = [sys.executable, "-m", "pip", "-q", "--disable-pip-version-check", "download"]
+            subprocess.run([*pip, "--no-deps", "-d", scratch, package], check=True)
+            (wheel,) = pathlib.Path(scratch).glob("*.whl")
+            with zipfile.ZipFile(wheel) as archive:
+                use(archive)
+
+
+def print_pin(package):
+    def use(archive):
+        print(f"{package} --hash=sha256:{hashlib.sha256(read_record(archive)).hexdigest()}", flush=True)
+
+    visit(package, use)
+
+
 def main():
-    folder = pathlib.Path(sys.argv[1])
-    for package in sys.argv[2:]:
+    if sys.argv[1] == "--record":
+        for package in sys.argv[2:]:
+            print_pin(package)
+        return
+    folder, lock = map(pathlib.Path, sys.argv[1:])
+    for package, expected in PIN.findall(lock.read_text()):
         try:
-            count = extract(open_remote(package), folder)
-        except Exception as error:  # Another pip, or an index without parts: the slow way remains.
-            print(f"{package}: whole, since {type(error).__name__}", flush=True)
-            with tempfile.TemporaryDirectory() as scratch:
-                pip = [sys.executable, "-m", "pip", "-q", "--disable-pip-version-check", "download"]
-                subprocess.run([*pip, "--no-deps", "-d", scratch, package], check=True)
-                (wheel,) = pathlib.Path(scratch).glob("*.whl")
-                with zipfile.ZipFile(wheel) as archive:
-                    count = extract(archive, folder)
-        if not count:
-            sys.exit(f"{package} has no headers")
+            visit(package, lambda archive, expected=expected: extract(archive, expected, folder))
+        except SystemExit as error:
+            sys.exit(f"{package}: {error}")
 
 
 if __name__ == "__main__":
