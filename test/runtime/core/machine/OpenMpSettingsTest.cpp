@@ -6,6 +6,7 @@
 
 #include <climits>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -265,6 +266,45 @@ void compare(int seed, int count) {
 }
 
 TEST(OpenMpLibrary, AgreesOnEveryValue) { compare(1, 300); }
+
+/// Twelve values of each of the five variables that users set. The table of the
+/// answers goes to the file that INGOT_OPENMP_TABLE names.
+TEST(OpenMpLibrary, AgreesOnUsualValues) {
+  const std::pair<const char *, std::vector<const char *>> settings[] = {
+      {"OMP_NUM_THREADS",
+       {"1", "2", "3", "16", "2,1", "4,2,1", " 2 ", "0", "-1", "2x", "",
+        "99999999999999999999"}},
+      {"OMP_THREAD_LIMIT",
+       {"1", "2", "64", " 3", "+2", "007", "2147483647", "0", "-4", "2,3", "",
+        "many"}},
+      {"OMP_MAX_ACTIVE_LEVELS",
+       {"0", "1", "2", "255", " 1 ", "00", "256", "-1", "1,2", "x", "", "1e1"}},
+      {"OMP_PROC_BIND",
+       {"true", "false", "close", "spread", "master", "primary", "TRUE",
+        "spread,close", "near", "1", "", " close "}},
+      {"OMP_PLACES",
+       {"threads", "cores", "sockets", "ll_caches", "numa_domains", "cores(1)",
+        "{0}", "{0},{1}", "{0:2}", "{0}:2:1", "{0", "core"}},
+  };
+  std::ofstream table;
+  if (const char *path = std::getenv("INGOT_OPENMP_TABLE"))
+    table.open(path);
+  table << "| setting | threads, limit, parallel, places | GCC's library |\n"
+        << "|---|---|---|\n";
+  int count = 0;
+  for (const auto &[name, values] : settings)
+    for (const char *value : values) {
+      Environment environment = {{name, value}};
+      std::string expected = ask(environment), actual = answer(environment);
+      EXPECT_EQ(actual, expected) << name << "='" << value << "'";
+      actual.pop_back();
+      expected.pop_back();
+      table << "| `" << name << "='" << value << "'` | " << actual << " | "
+            << (actual == expected ? "the same" : expected) << " |\n";
+      ++count;
+    }
+  EXPECT_EQ(count, 60);
+}
 
 TEST(OpenMpLibraryThorough, AgreesOnEveryValue) { compare(2, 5000); }
 #endif
