@@ -7,7 +7,7 @@ FROM debian:12-slim
 ENV INGOT_DEPS=/opt/ingot/deps
 COPY tools/setup tools/versions.env /opt/ingot/tools/
 COPY tools/lock /opt/ingot/tools/lock
-COPY tools/scripts/wheel_headers.py tools/scripts/download_debian.sh /opt/ingot/tools/scripts/
+COPY tools/scripts/wheel_parts.py tools/scripts/download_debian.sh /opt/ingot/tools/scripts/
 
 # clangd and clang-tidy are for editors.
 RUN apt-get update \

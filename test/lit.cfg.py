@@ -17,7 +17,7 @@ config.test_exec_root = os.path.join(config.ingot_build_root, "test")
 config.environment["INGOT_MACHINE"] = "built-in"
 config.environment["PATH"] = os.pathsep.join([config.ingot_bin, config.llvm_bin, os.environ["PATH"]])
 config.environment["NO_COLOR"] = "1"
-for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS"):
+for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "CUDA_HOME"):
     if name in os.environ:
         config.environment[name] = os.environ[name]
 

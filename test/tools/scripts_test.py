@@ -104,7 +104,7 @@ class Lock(unittest.TestCase):
     def read(self, record, header):
         """What becomes of a wheel with a header, whose sums `record` has."""
         sys.path.insert(0, str(ROOT / "tools/scripts"))
-        import wheel_headers
+        import wheel_parts
 
         digest = base64.urlsafe_b64encode(hashlib.sha256(record).digest()).rstrip(b"=").decode()
         lines = f"nvidia/x/include/a/b.h,sha256={digest},{len(record)}\nx.dist-info/RECORD,,\n".encode()
@@ -113,12 +113,12 @@ class Lock(unittest.TestCase):
                 archive.writestr("nvidia/x/include/a/b.h", header)
                 archive.writestr("nvidia/x/lib/c.so", b"never read")
                 archive.writestr("x.dist-info/RECORD", lines)
-                wheel_headers.extract(archive, hashlib.sha256(lines).hexdigest(), pathlib.Path(folder))
+                wheel_parts.extract(archive, hashlib.sha256(lines).hexdigest(), pathlib.Path(folder))
                 with self.assertRaisesRegex(SystemExit, "list of files has the sha256 sum"):
-                    wheel_headers.extract(archive, "0" * 64, pathlib.Path(folder))
-            return pathlib.Path(folder, "a/b.h").read_bytes()
+                    wheel_parts.extract(archive, "0" * 64, pathlib.Path(folder))
+            return pathlib.Path(folder, "include/a/b.h").read_bytes()
 
-    def test_refuses_other_headers(self):
+    def test_refuses_other_files(self):
         self.assertEqual(self.read(b"int b;", b"int b;"), b"int b;")
         with self.assertRaisesRegex(SystemExit, "b.h is not what its list of files says"):
             self.read(b"int b;", b"int c;")

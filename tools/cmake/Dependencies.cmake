@@ -62,7 +62,7 @@ if(INGOT_CUDA STREQUAL "OFF")
   unset(CUDA_INCLUDE_DIR CACHE)
 else()
   find_path(CUDA_INCLUDE_DIR cublasLt.h HINTS "$ENV{CUDA_HOME}/include" /usr/local/cuda/include
-            PATHS "${INGOT_DEPS}/cuda-headers/include")
+            PATHS "${INGOT_DEPS}/cuda/include")
   if(INGOT_CUDA STREQUAL "ON" AND NOT CUDA_INCLUDE_DIR)
     message(FATAL_ERROR "error: the headers of CUDA not found\nhint: run tools/setup, or set CUDA_HOME, or INGOT_CUDA=OFF")
   endif()

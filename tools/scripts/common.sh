@@ -29,5 +29,9 @@ build() {
   done
 }
 
+# Kernels for GPUs are assembled by what tools/setup has where no toolkit is.
+if [ -z "${CUDA_HOME:-}" ] && [ -e "$deps/cuda/bin/ptxas" ]; then
+  export CUDA_HOME=$deps/cuda
+fi
 # What tools/setup installed goes first, a CMake that is new enough above all.
 export PATH="$deps/python/bin:$PATH"

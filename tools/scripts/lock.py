@@ -3,11 +3,11 @@
 """Writes the lock files in tools/lock: what tools/setup downloads, with sha256 sums and how much it is. Run it after a
 change to tools/versions.env or to a list, tools/lock/NAME.in, and commit what it writes.
 
-    tools/scripts/lock.py [python] [alone] [headers] [debian]    all by default
+    tools/scripts/lock.py [python] [alone] [cuda] [debian]    all by default
     tools/scripts/lock.py --check                                whether the files have the versions of versions.env
 
 python.txt is what pip installs for the build tools, alone.txt what is installed or unpacked without what it depends on,
-both with the sums of all files of a release. headers.txt has the sums of the lists of files (RECORD) of wheels of which
+both with the sums of all files of a release. cuda.txt has the sums of the lists of files (RECORD) of wheels of which
 setup downloads parts. debian.txt has the packages of Debian that setup unpacks itself, whose names it keeps.
 """
 
@@ -43,7 +43,7 @@ def read_pins(kind):
 
 def check():
     stale = []
-    for kind in ("python", "alone", "headers"):
+    for kind in ("python", "alone", "cuda"):
         pins = read_pins(kind)
         stale += [f"{kind}.txt lacks {wanted}" for wanted in read_wanted(kind) if wanted not in pins]
     for line in stale:
@@ -94,10 +94,10 @@ def lock_alone(python, scratch):
     write("alone", measure(python, scratch / "lock.txt", scratch), (scratch / "lock.txt").read_text())
 
 
-def lock_headers(python, scratch):
-    script = ROOT / "tools/scripts/wheel_headers.py"
-    printed = run(python, script, "--record", *read_wanted("headers"), capture_output=True, text=True).stdout
-    write("headers", "downloads 6 MB, parts of wheels", printed)
+def lock_cuda(python, scratch):
+    script = ROOT / "tools/scripts/wheel_parts.py"
+    printed = run(python, script, "--record", *read_wanted("cuda"), capture_output=True, text=True).stdout
+    write("cuda", "downloads 30 MB, parts of wheels", printed)
 
 
 def lock_debian(python, scratch):
@@ -112,7 +112,7 @@ def lock_debian(python, scratch):
     write("debian", f"downloads {describe(sum(path.stat().st_size for path in files))}", "".join(lines))
 
 
-KINDS = {"python": lock_python, "alone": lock_alone, "headers": lock_headers, "debian": lock_debian}
+KINDS = {"python": lock_python, "alone": lock_alone, "cuda": lock_cuda, "debian": lock_debian}
 
 
 def main():

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""wheel_headers.py FOLDER LOCK: the headers of wheels of the package index, into FOLDER.
-wheel_headers.py --record NAME==VERSION...: prints the lines of LOCK for wheels.
+"""wheel_parts.py FOLDER LOCK: what builds and tests need of CUDA's wheels, into FOLDER, as a toolkit has it: headers,
+the assembler and the library of functions for kernels.
+wheel_parts.py --record NAME==VERSION...: prints the lines of LOCK for wheels.
 
-Of a large wheel only the parts that hold headers are downloaded, which the format of its archive allows: CUDA's
+Of a large wheel only the parts that hold these files are downloaded, which the format of its archive allows: CUDA's
 libraries have more than a gigabyte, their headers five megabytes. Where the index sends no parts of files, wheels are
 downloaded whole. A line of LOCK is `NAME==VERSION --hash=sha256:SUM` with the sum of the wheel's list of files, RECORD,
 which has the sums of its files.
@@ -18,7 +19,7 @@ import sys
 import tempfile
 import zipfile
 
-HEADER = re.compile(r"nvidia/[^/]+/include/(.+)")
+PART = re.compile(r"nvidia/[^/]+/(include/.+|bin/ptxas|nvvm/libdevice/.+)")
 RECORD = re.compile(r"[^/]+\.dist-info/RECORD")
 PIN = re.compile(r"(\S+==\S+) --hash=sha256:([0-9a-f]{64})")
 # Below this, one download is faster than many of a part.
@@ -38,7 +39,7 @@ def extract(archive, expected, folder):
     sums = {row[0]: row[1] for row in csv.reader(record.decode().splitlines())}
     count = 0
     for member in archive.infolist():
-        match = HEADER.fullmatch(member.filename)
+        match = PART.fullmatch(member.filename)
         if match and not member.is_dir():
             content = archive.read(member)
             digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
@@ -47,9 +48,10 @@ def extract(archive, expected, folder):
             path = folder / match[1]
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
+            path.chmod(0o755 if match[1].startswith("bin/") else 0o644)
             count += 1
     if not count:
-        sys.exit("it has no headers")
+        sys.exit("it has no header and no tool")
 
 
 def open_remote(package):
