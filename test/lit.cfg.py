@@ -12,6 +12,9 @@ config.excludes = ["Inputs", "end-to-end", "runtime"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(config.ingot_build_root, "test")
 
+# An installed compiler is tested with the build's other tools (test/packages/compiler.py).
+config.ingot_bin = os.environ.get("INGOT_BIN", config.ingot_bin)
+
 # Tests name tools as users do; the build's own come first.
 # Plans do not depend on what this machine measures.
 config.environment["INGOT_MACHINE"] = "built-in"

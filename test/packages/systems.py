@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The packages of tools/package, made twice, are the same bytes, small enough, and what is installed from them in empty
-systems of Debian 11, 12 and 13 compiles and trains digits to the bytes of the build tree. Needs root and mmdebstrap."""
+systems of Debian 11, 12 and 13 compiles and trains digits to the bytes of the build tree, and the wheel's API trains
+them in the Python of each. auditwheel finds in the wheel what its name says. Needs root and mmdebstrap."""
 
 import argparse
 import os
 import pathlib
+import re
 import shutil
 import tempfile
 import time
@@ -16,8 +18,32 @@ SYSTEMS = ("bullseye", "bookworm", "trixie")
 MOST_WHEEL_BYTES = 50_000_000
 MOST_SECONDS = 60
 
-# Modules of Python for the wheel. Debian 13 keeps pip from its own modules.
-PYTHON = "python3,python3-pip,python3-venv"
+# Modules of Python for the wheel, whose API needs NumPy alone. Debian 13 keeps pip from its own modules.
+PYTHON = "python3,python3-pip,python3-venv,python3-numpy"
+# Says which systems a wheel is for.
+AUDITWHEEL = re.search("^AUDITWHEEL_VERSION=(.+)$", (ROOT / "tools/versions.env").read_text(), re.MULTILINE)[1]
+
+# Python 3.9, 3.11 and 3.13, with NumPy 1.19 to 2.2.
+API = """
+import sys, numpy, ingot_trainer
+digits = sys.argv[1]
+def read(name):
+    with numpy.load(f"{digits}/{name}") as arrays:
+        return dict(arrays)
+train, held_out = read("train.npz"), read("eval.npz")
+with ingot_trainer.compile(f"{digits}/digits.onnx", loss="cross-entropy", optimizer="adamw", batch=32) as trainer:
+    losses = trainer.fit(train, epochs=15, seed=1)
+    found = trainer.evaluate(held_out)
+    right = trainer.predict(held_out["image"]).argmax(axis=1) == held_out["labels"]
+    assert right.mean() == found["accuracy"], (right.mean(), found)
+    state = trainer.state_dict()
+    trainer.save("/tmp/checkpoints")
+    trainer.fit(train, epochs=1, seed=2)
+    trainer.resume("/tmp/checkpoints")
+    assert all((value == trainer.state_dict()[name]).all() for name, value in state.items())
+    trainer.export("/tmp/api.onnx")
+print(f"python {sys.version.split()[0]}, numpy {numpy.__version__}: eval_accuracy {found['accuracy']:.4f}")
+"""
 
 
 def make_system(suite, folder):
@@ -44,6 +70,15 @@ def train(compiler, examples):
     )
 
 
+def audit(wheel, scratch):
+    """The tag that auditwheel gives the wheel."""
+    run(["python3", "-m", "venv", scratch / "audit"])
+    run([scratch / "audit/bin/pip", "-q", "install", f"auditwheel=={AUDITWHEEL}"])
+    printed = run([scratch / "audit/bin/auditwheel", "show", wheel])
+    check("manylinux_2_28_x86_64" in printed, f"auditwheel says {printed}")
+    print(" ".join(printed.split()), flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--build-dir", type=pathlib.Path, required=True)
@@ -67,6 +102,7 @@ def main():
             print(f"{path.stat().st_size / 1e6:6.1f} MB  {path.name}")
         wheel, deb, tar = (next(made.glob(kind)) for kind in ("*.whl", "*.deb", "*-linux-*.tar.xz"))
         check(wheel.stat().st_size <= MOST_WHEEL_BYTES, f"the wheel has {wheel.stat().st_size} bytes")
+        audit(wheel, scratch)
 
         examples = ROOT / "docs/examples/digits"
         environment = {**os.environ, "INGOT_MACHINE": "built-in", "OMP_NUM_THREADS": "2"}
@@ -90,7 +126,8 @@ def main():
                     "rm -rf /opt/ingot-*",
                 ),
                 wheel.name: (
-                    f"python3 -m venv /srv/venv; /srv/venv/bin/pip install --no-index /srv/{wheel.name}",
+                    "python3 -m venv --system-site-packages /srv/venv; "
+                    f"/srv/venv/bin/pip install --no-index /srv/{wheel.name}",
                     "/srv/venv/bin/ingotc",
                     "rm -rf /srv/venv",
                 ),
@@ -102,6 +139,11 @@ def main():
                 start = time.monotonic()
                 printed = inside(system, train(compiler, "/srv/digits"))
                 seconds = time.monotonic() - start
+                if package == wheel.name:
+                    (system / "srv/api.py").write_text(API)
+                    called = inside(system, "cd /tmp; rm -rf checkpoints; /srv/venv/bin/python /srv/api.py /srv/digits")
+                    check(accuracy_of(called) >= LEAST_ACCURACY, called)
+                    print(f"{suite}: {called.strip()}", flush=True)
                 inside(system, remove)
                 got = [line.split()[0] for line in printed.split("\n")[-3:-1]]
                 check(

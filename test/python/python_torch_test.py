@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """python_torch_test.py BIN: modules of PyTorch, trained beside PyTorch in one process, with its losses."""
 
+import json
 import os
 import pathlib
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -126,6 +128,47 @@ class Modules(unittest.TestCase):
             ingot_trainer.save_dataset(loader, path, names)
             with np.load(path) as saved:
                 np.testing.assert_array_equal(saved[names[0]], inputs.numpy())
+
+    def test_arrow_datasets_agree(self):
+        try:
+            import datasets
+        except ImportError:
+            self.skipTest("needs datasets")
+        inputs, labels = (torch.cat(tensors) for tensors in zip(*samples(16)))
+        with compile(mlp(), inputs[:8], loss="cross-entropy") as trainer:
+            names = list(trainer.inputs)
+            columns = dict(zip(names, (inputs.numpy(), labels.numpy())))
+            features = {names[0]: datasets.List(datasets.Value("float32"), 16), names[1]: datasets.Value("int64")}
+            dataset = datasets.Dataset.from_dict(
+                {name: list(values) for name, values in columns.items()}, features=datasets.Features(features)
+            )
+            loader = torch.utils.data.DataLoader(dataset.with_format("torch"), batch_size=8)
+            for shuffle in (False, True):
+                found = []
+                # Batches come as they are.
+                for source in [dataset, columns, *([] if shuffle else [loader])]:
+                    trainer.reset()
+                    found.append(trainer.fit(source, epochs=2, shuffle=shuffle, seed=5))
+                for losses in found[1:]:
+                    self.assertEqual(losses, found[0])
+            # The file of the data set, which trainers map, and one that is written for them.
+            folder = pathlib.Path(SCRATCH.name)
+            dataset.save_to_disk(folder / "arrow")
+            ingot_trainer.save_dataset(dataset, folder / "written.npz", names)
+            (arrow,) = (folder / "arrow").glob("*.arrow")
+            trainer.save_trainer(folder / "program")
+            losses = []
+            for data in (arrow, folder / "written.npz"):
+                log = folder / "log.jsonl"
+                run = ["--data", data, "--no-shuffle", "--epochs", "2", "--log", log]
+                subprocess.run([str(word) for word in [folder / "program", *run]], check=True, capture_output=True)
+                lines = map(json.loads, log.read_text().splitlines())
+                losses.append([line["loss"] for line in lines if "loss" in line])
+                log.unlink()
+            self.assertEqual(losses[0], losses[1])
+            trainer.reset()
+            ours = trainer.fit(columns, epochs=2, shuffle=False)
+            np.testing.assert_array_equal(np.float32(losses[0]), np.float32(ours))
 
     def test_tensors_that_are_not_plain(self):
         inputs, labels = samples(16)[0]
