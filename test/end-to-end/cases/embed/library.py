@@ -10,6 +10,9 @@ from cases.runs.deployment import check_old_glibc
 from harness import HERE, ROOT, Skip, case, check, golden, read_log
 
 SOURCES = HERE / "embed"
+# The names without a version belong to packages that the build does not need.
+LLVM_VERSION = re.search("^LLVM_VERSION=(.+)$", (ROOT / "tools/versions.env").read_text(), re.MULTILINE)[1]
+CLANG, CLANG_CPP = f"clang-{LLVM_VERSION}", f"clang++-{LLVM_VERSION}"
 STRICT = ["-Wall", "-Wextra", "-Werror", "-pedantic"]
 ENV = {"OMP_NUM_THREADS": "2"}
 STEPS = 6
@@ -233,7 +236,7 @@ def library_aarch64(ingot):
             check_old_glibc(ingot, library)
         program = ingot.path("losses")
         ingot.succeed([
-            "clang", "--target=aarch64-linux-gnu", "-fuse-ld=lld", "-O1", *STRICT, "-Wno-unused-function",
+            CLANG, "--target=aarch64-linux-gnu", "-fuse-ld=lld", "-O1", *STRICT, "-Wno-unused-function",
             f"-I{library.parent}", "-DMODEL=mlp_aarch64_model", SOURCES / "losses.c", "-o", program,
             library, f"-Wl,-rpath,{library.parent}", "-lm", "-ldl",
         ])  # fmt: skip
@@ -274,7 +277,7 @@ def library_headers(ingot):
         include = f"-I{library.parent}"
         for command in (
             ["cc", "-std=c99"], ["cc", "-std=c11"], ["c++", "-xc++", "-std=c++17"], ["c++", "-xc++", "-std=c++20"],
-            ["clang", "-std=c99"], ["clang++", "-xc++", "-std=c++17"],
+            [CLANG, "-std=c99"], [CLANG_CPP, "-xc++", "-std=c++17"],
         ):  # fmt: skip
             ingot.succeed([*command, *STRICT, include, "-fsyntax-only", source])
         source.write_text(f'#include "ingot.hpp"\n#include "{header}"\n')
