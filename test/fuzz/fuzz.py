@@ -36,15 +36,15 @@ FAMILIES = ["fixed", "operators", "models", "structures", "options", "trainer_op
 FAMILIES += ["modules", "stages"]
 # Cases of each family in a run without --count and --minutes.
 SHORT = {
-    "operators": 80,
-    "models": 60,
-    "structures": 30,
-    "options": 80,
-    "trainer_options": 110,
-    "files": 60,
-    "records": 60,
-    "modules": 40,
-    "stages": 60,
+    "operators": 27,
+    "models": 20,
+    "structures": 10,
+    "options": 27,
+    "trainer_options": 37,
+    "files": 20,
+    "records": 20,
+    "modules": 13,
+    "stages": 20,
 }
 
 
