@@ -5,8 +5,9 @@ import contextlib
 import os
 import pathlib
 import shutil
+import subprocess
 
-from harness import Skip, read_log
+from harness import ROOT, Skip, read_log
 
 ALONE = {"OMP_NUM_THREADS": "1"}
 
@@ -15,6 +16,18 @@ def mpirun(ranks):
     if not shutil.which("mpirun"):
         raise Skip("mpirun is not there")
     return ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", str(ranks)]
+
+
+def mpich(ranks):
+    """The launcher of MPICH that tools/setup has unpacked, and the variables with which its library is found."""
+    setup = [ROOT / "tools/setup", "--print"]
+    deps = subprocess.run(setup, capture_output=True, text=True, check=True).stdout.strip()
+    for root in sorted(pathlib.Path(deps).glob("mpich-*/usr")):
+        launcher = root / "bin/mpiexec.hydra"
+        if launcher.is_file():
+            libraries = [str(root / "lib/x86_64-linux-gnu"), os.environ.get("LD_LIBRARY_PATH", "")]
+            return [launcher, "-n", str(ranks)], {"LD_LIBRARY_PATH": ":".join(filter(None, libraries))}
+    raise Skip("MPICH is not there (tools/setup)")
 
 
 def compile_for(ingot, g, optimizer, ranks, *flags):

@@ -78,6 +78,28 @@ else()
   endif()
 endif()
 
+# Ranks exchange data over MPI where the headers of its interfaces are: of Open MPI's, and of MPICH's, which others share.
+# The machine's own MPI may be either.
+find_package(MPI QUIET COMPONENTS C)
+set(INGOT_MPICH "${INGOT_DEPS}/mpich-${INGOT_DEBIAN_VERSION}/usr")
+set(INGOT_MPI_openmpi "")
+set(INGOT_MPI_mpich "")
+foreach(dir IN LISTS MPI_C_INCLUDE_DIRS ITEMS "${INGOT_MPICH}/include/x86_64-linux-gnu/mpich")
+  if(EXISTS "${dir}/mpi.h")
+    file(STRINGS "${dir}/mpi.h" found REGEX "OMPI_MAJOR_VERSION" LIMIT_COUNT 1)
+    if(found)
+      set(INGOT_MPI_openmpi "${dir}")
+    else()
+      set(INGOT_MPI_mpich "${dir}")
+    endif()
+  endif()
+endforeach()
+foreach(mpi openmpi mpich)
+  if(NOT INGOT_MPI_${mpi})
+    message(STATUS "the headers of ${mpi} not found (tools/setup): no ranks over this MPI")
+  endif()
+endforeach()
+
 # Trainers for AArch64 are built where its libraries are; nothing runs there.
 set(INGOT_AARCH64 "")
 set(INGOT_AARCH64_TARGET --target=aarch64-linux-gnu)

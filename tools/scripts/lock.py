@@ -3,12 +3,13 @@
 """Writes the lock files in tools/lock: what tools/setup downloads, with sha256 sums and how much it is. Run it after a
 change to tools/versions.env or to a list, tools/lock/NAME.in, and commit what it writes.
 
-    tools/scripts/lock.py [python] [alone] [cuda] [debian]    all by default
+    tools/scripts/lock.py [python] [alone] [cuda] [debian] [mpich]    all by default
     tools/scripts/lock.py --check                                whether the files have the versions of versions.env
 
 python.txt is what pip installs for the build tools, alone.txt what is installed or unpacked without what it depends on,
 both with the sums of all files of a release. cuda.txt has the sums of the lists of files (RECORD) of wheels of which
-setup downloads parts. debian.txt has the packages of Debian that setup unpacks itself, whose names it keeps.
+setup downloads parts. debian.txt and mpich.txt have the packages of Debian that setup unpacks itself, whose names
+they keep.
 """
 
 import argparse
@@ -100,19 +101,27 @@ def lock_cuda(python, scratch):
     write("cuda", "downloads 30 MB, parts of wheels", printed)
 
 
-def lock_debian(python, scratch):
-    names = [line.split()[0] for line in (LOCK / "debian.txt").read_text().splitlines() if not line.startswith("#")]
-    run(ROOT / "tools/scripts/download_debian.sh", scratch / "debian", *names)
-    files = sorted((scratch / "debian").glob("*.deb"))
+def lock_packages(kind, scratch):
+    names = [line.split()[0] for line in (LOCK / f"{kind}.txt").read_text().splitlines() if not line.startswith("#")]
+    run(ROOT / "tools/scripts/download_debian.sh", scratch / "packages", *names)
+    files = sorted((scratch / "packages").glob("*.deb"))
     lines = []
     for path in files:
         name, version, _ = run("dpkg-deb", "-W", "--showformat=${Package}:${Architecture} ${Version} x", path,
                                capture_output=True, text=True).stdout.split()  # fmt: skip
         lines.append(f"{name} {version} {hashlib.sha256(path.read_bytes()).hexdigest()}\n")
-    write("debian", f"downloads {describe(sum(path.stat().st_size for path in files))}", "".join(lines))
+    write(kind, f"downloads {describe(sum(path.stat().st_size for path in files))}", "".join(lines))
 
 
-KINDS = {"python": lock_python, "alone": lock_alone, "cuda": lock_cuda, "debian": lock_debian}
+def lock_debian(_, scratch):
+    lock_packages("debian", scratch)
+
+
+def lock_mpich(_, scratch):
+    lock_packages("mpich", scratch)
+
+
+KINDS = {"python": lock_python, "alone": lock_alone, "cuda": lock_cuda, "debian": lock_debian, "mpich": lock_mpich}
 
 
 def main():

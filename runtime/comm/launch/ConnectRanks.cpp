@@ -4,13 +4,13 @@
 
 #include "runtime/comm/LostRank.h"
 #include "runtime/comm/WireCollectives.h"
-#include "runtime/comm/mpi/MpiWire.h"
+#include "runtime/comm/mpi/MpiLibrary.h"
 #include "runtime/comm/tcp/TcpWire.h"
+#include "runtime/core/Error.h"
 #include "runtime/core/machine/Threads.h"
 
 #include <algorithm>
 #include <condition_variable>
-#include <dlfcn.h>
 #include <mutex>
 #include <thread>
 
@@ -56,18 +56,7 @@ private:
 
 static std::unique_ptr<Wire> connectByMpi(const Launch &launch,
                                           const StartSettings &settings) {
-  constexpr const char *hint =
-      "keep the trainer's .libs folder beside it and install Open MPI "
-      "(libopenmpi3), or set MASTER_ADDR and MASTER_PORT and give --transport "
-      "tcp";
-  // Open MPI's own plugins look for its symbols among the global ones.
-  void *library = dlopen("libingot_mpi.so", RTLD_NOW | RTLD_GLOBAL);
-  if (!library)
-    throw failure("MPI", dlerror(), hint);
-  auto *connect = reinterpret_cast<decltype(&ingot_connect_mpi)>(
-      dlsym(library, "ingot_connect_mpi"));
-  if (!connect)
-    throw failure("MPI", dlerror(), hint);
+  auto *connect = loadMpi(launch.mpi);
   std::chrono::seconds limit = settings.getStartLimit();
   Alarm alarm(limit, [&] {
     settings.giveUp(lostRank(
@@ -80,7 +69,9 @@ static std::unique_ptr<Wire> connectByMpi(const Launch &launch,
   char message[512] = "";
   std::unique_ptr<Wire> wire(connect(message, sizeof(message)));
   if (!wire)
-    throw failure("MPI", message, hint);
+    throw failure("MPI", message,
+                  "see MPI's own messages, or start the ranks over TCP: set "
+                  "MASTER_ADDR and MASTER_PORT, and give --transport tcp");
   // Another MPI's launcher, or srun without support for this one, starts
   // processes that would each train alone.
   if (wire->getSize() != launch.size)
@@ -88,8 +79,9 @@ static std::unique_ptr<Wire> connectByMpi(const Launch &launch,
                   "has connected " + std::to_string(wire->getSize()) + " of " +
                       std::to_string(launch.size) + " ranks: " +
                       wire->describe() + " does not know this launcher",
-                  "start the ranks with the mpirun of Open MPI, or over TCP: "
-                  "set MASTER_ADDR and MASTER_PORT, and give --transport tcp");
+                  "name the launcher's own MPI with INGOT_MPI=LIBRARY, start "
+                  "the ranks with the mpirun of this one, or over TCP: set "
+                  "MASTER_ADDR and MASTER_PORT, and give --transport tcp");
   return wire;
 }
 

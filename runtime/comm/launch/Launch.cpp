@@ -14,13 +14,17 @@ using namespace ingot::runtime;
 namespace {
 struct Names {
   const char *rank, *size;
+  MpiKind mpi = MpiKind::OpenMpi;
 };
 } // namespace
 
 static constexpr Names kTorch = {"RANK", "WORLD_SIZE"};
-/// The names of Open MPI, and of MPICH, MVAPICH, Intel's MPI and Slurm's PMI-2.
+/// The names of Open MPI, of MPICH, Intel's MPI and Slurm's PMI-2, and of
+/// MVAPICH.
 static constexpr Names kMpi[] = {
-    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"}, {"PMI_RANK", "PMI_SIZE"}};
+    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", MpiKind::OpenMpi},
+    {"PMI_RANK", "PMI_SIZE", MpiKind::Mpich},
+    {"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE", MpiKind::Mpich}};
 /// The size of a step of srun; that of the allocation is also set for mpirun
 /// and for shells.
 static constexpr Names kSlurm = {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"};
@@ -62,6 +66,7 @@ static bool readRanks(const Names &names, Launch &launch) {
                               std::string(names.size) + " is " +
                                   std::to_string(launch.size));
   launch.source = std::string(names.rank) + " and " + names.size;
+  launch.mpi = names.mpi;
   return true;
 }
 

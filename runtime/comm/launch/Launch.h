@@ -10,6 +10,8 @@
 #ifndef INGOT_RUNTIME_COMM_LAUNCH_LAUNCH_H
 #define INGOT_RUNTIME_COMM_LAUNCH_LAUNCH_H
 
+#include "runtime/comm/mpi/MpiKind.h"
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -24,6 +26,8 @@ struct Launch {
   int64_t rank = 0, size = 1;
   /// The variables that say so, for messages.
   std::string source;
+  /// The interface of the MPI that most likely has this launcher.
+  MpiKind mpi = MpiKind::OpenMpi;
 
   // For TCP: rank 0 waits for the others at a port of a host.
   std::string host;

@@ -42,8 +42,12 @@ public:
     char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
     int length = 0;
     MPI_Get_library_version(version, &length);
-    std::string text(version, static_cast<size_t>(length));
-    return "MPI (" + text.substr(0, text.find_first_of(",\n")) + ")";
+    // The first line, which MPICH writes as "MPICH Version:\t4.0".
+    std::string text(version, static_cast<size_t>(length)), first;
+    for (char c : text.substr(0, text.find_first_of(",\n")))
+      if (c != ':')
+        first += c == '\t' ? ' ' : c;
+    return "MPI (" + first + ")";
   }
 
   Transfer send(int64_t to, int32_t tag, const void *data,

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// The wire over MPI. It is a library of its own, which is loaded where MPI's
-// launchers start ranks, so that others run on machines without MPI.
+// The wire over MPI. It is a library of its own for each interface of MPI
+// (MpiLibrary.h), which is loaded where MPI's launchers start ranks, so that
+// others run on machines without MPI.
 //
 //===----------------------------------------------------------------------===//
 

@@ -4,6 +4,7 @@
 
 #include "runtime/comm/LostRank.h"
 #include "runtime/comm/Tree.h"
+#include "runtime/core/Error.h"
 #include "runtime/core/File.h"
 #include "runtime/core/files/Crc32.h"
 
@@ -24,7 +25,7 @@ namespace {
 
 /// The first message of a connection. Its version changes with any message.
 struct Greeting {
-  static constexpr uint64_t kMagic = 0x31706374'746f676eULL;
+  static constexpr uint64_t kMagic = 0x32706374'746f676eULL;
   static constexpr uint32_t kJoins = 1, kLinks = 2;
 
   uint64_t magic = kMagic;
@@ -89,6 +90,8 @@ private:
   /// Says once what is waited for, after some seconds.
   void noteWait(const std::string &what);
 
+  /// Sets bytes to random ones.
+  void draw(void *bytes, size_t count) const;
   void listen(uint16_t port);
   /// Waits for somebody who connects, or for words of those that are there.
   void pause(const std::vector<Socket> &others);
@@ -106,6 +109,10 @@ private:
   void readReplies(bool &isWelcome);
 
   void connectNeighbors();
+  /// Finds out which neighbors read each other's memory.
+  void tryMemory();
+  /// Throws unless a message was moved: the neighbor has ended, or is late.
+  void expectMoved(int64_t other, bool isMoved);
   /// Throws if one of the others has ended. Rank 0 counts who is ready.
   void checkLinks();
   void awaitAll();
@@ -124,7 +131,7 @@ private:
   std::vector<Socket> links;
   std::vector<Entry> entries;
   uint64_t drawn = 0;
-  std::map<int64_t, Socket> neighbors;
+  std::map<int64_t, Neighbor> neighbors;
   /// How many others are connected with their neighbors.
   int64_t ready = 0;
   /// Why rank 0 was not reached, and who has not come.
@@ -219,6 +226,13 @@ void Host::listen(uint16_t port) {
           "give another MASTER_PORT: ranks meet at the port after it");
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
+}
+
+void Host::draw(void *bytes, size_t count) const {
+  // std::random_device needs a newer C library.
+  if (getentropy(bytes, count) != 0)
+    throw failure(getWhere(), "cannot draw a number: " + describeErrno(),
+                  "check that the system has random numbers");
 }
 
 void Host::pause(const std::vector<Socket> &others) {
@@ -342,10 +356,7 @@ void Host::receiveAll() {
       throw makeLate(whom, "");
     }
   }
-  // std::random_device needs a newer C library.
-  if (getentropy(&drawn, sizeof(drawn)) != 0)
-    throw failure(getWhere(), "cannot draw a number: " + describeErrno(),
-                  "check that the system has random numbers");
+  draw(&drawn, sizeof(drawn));
   for (size_t i = 1; i < links.size(); ++i) {
     Reply welcome{Reply::Welcome, 0, drawn};
     if (!writeAll(links[i], &welcome, sizeof(welcome)) ||
@@ -492,7 +503,7 @@ void Host::connectNeighbors() {
                      "let the hosts of the ranks connect to each other at any "
                      "port");
     socket.tune();
-    neighbors[other] = std::move(socket);
+    neighbors[other].socket = std::move(socket);
   }
   while (neighbors.size() < all.size()) {
     pause(links);
@@ -506,7 +517,7 @@ void Host::connectNeighbors() {
         continue;
       }
       guest.socket.tune();
-      neighbors[said.rank] = std::move(guest.socket);
+      neighbors[said.rank].socket = std::move(guest.socket);
     }
     if (Clock::now() > until)
       for (int64_t other : all)
@@ -514,6 +525,32 @@ void Host::connectNeighbors() {
           throw makeLate("rank " + std::to_string(other),
                          "it has not connected");
   }
+}
+
+void Host::expectMoved(int64_t other, bool isMoved) {
+  if (!isMoved)
+    throw Clock::now() > until ? makeLate("rank " + std::to_string(other), "")
+                               : makeLost(other);
+}
+
+void Host::tryMemory() {
+  std::array<uint64_t, 2> number;
+  draw(number.data(), sizeof(number));
+  MemoryClaim own;
+  if (meeting.readsMemory)
+    own.claimOwn(number);
+  for (auto &[other, neighbor] : neighbors)
+    expectMoved(other, writeAll(neighbor.socket, &own, sizeof(own)));
+  for (auto &[other, neighbor] : neighbors) {
+    MemoryClaim claim;
+    expectMoved(other, readAll(neighbor.socket, &claim, sizeof(claim)));
+    bool canRead = meeting.readsMemory && claim.holds();
+    neighbor.process = canRead ? static_cast<pid_t>(claim.process) : 0;
+    expectMoved(other, writeAll(neighbor.socket, &canRead, sizeof(canRead)));
+  }
+  for (auto &[other, neighbor] : neighbors)
+    expectMoved(other, readAll(neighbor.socket, &neighbor.isReader,
+                               sizeof(neighbor.isReader)));
 }
 
 void Host::checkLinks() {
@@ -567,6 +604,7 @@ Connections Host::meet() {
   else
     join();
   connectNeighbors();
+  tryMemory();
   awaitAll();
   return {meeting.rank, meeting.size, std::move(links), std::move(neighbors)};
 }

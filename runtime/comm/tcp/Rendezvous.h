@@ -5,7 +5,7 @@
 // who they are and where they listen. When all have come, rank 0 tells them the
 // addresses and a number that it has drawn. Neighbors (Wire.h) then connect to
 // each other, and show that number: what comes from another run, or is no rank
-// at all, is refused.
+// at all, is refused. Those on one host try to read each other's memory.
 //
 // All messages, as those of RankWatch.h and TcpWire.h, are structs of
 // little-endian numbers.
@@ -15,6 +15,7 @@
 #ifndef INGOT_RUNTIME_COMM_TCP_RENDEZVOUS_H
 #define INGOT_RUNTIME_COMM_TCP_RENDEZVOUS_H
 
+#include "runtime/comm/tcp/RankMemory.h"
 #include "runtime/comm/tcp/Socket.h"
 
 #include <chrono>
@@ -36,6 +37,17 @@ struct Meeting {
   std::chrono::seconds limit;
   /// Prints a note of what is waited for.
   std::function<void(const std::string &)> note;
+  /// Whether ranks on one host may read each other's memory.
+  bool readsMemory = true;
+};
+
+/// A rank that this one exchanges data with.
+struct Neighbor {
+  Socket socket;
+  /// The process whose memory this one can read; 0 where it cannot.
+  pid_t process = 0;
+  /// Whether that process can read the memory of this one.
+  bool isReader = false;
 };
 
 /// The connections of a rank.
@@ -44,8 +56,8 @@ struct Connections {
   /// The connections of RankWatch: to all other ranks on rank 0, and to rank 0
   /// on others.
   std::vector<Socket> links;
-  /// The connections for data, to neighbors.
-  std::map<int64_t, Socket> neighbors;
+  /// The connections for data.
+  std::map<int64_t, Neighbor> neighbors;
 };
 
 /// Connects this rank. Throws lostRank after the limit, and failure.

@@ -44,6 +44,7 @@ static constexpr EnvironmentVariable kVariables[] = {
      "Ranks as torchrun names them; mpirun's and Slurm's are known too"},
     {"MASTER_ADDR, MASTER_PORT",
      "Host of rank 0, and the port before the one where ranks meet over TCP"},
+    {"INGOT_MPI", "The library of MPI to load [that of the launcher]"},
     {"TMPDIR", "Where compressed shards are unpacked [/tmp]"},
     {"NO_COLOR", "Messages without color"},
     {"TERM", "A progress line only on a terminal that can redraw it"},

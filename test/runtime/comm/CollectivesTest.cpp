@@ -17,6 +17,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <ostream>
 #include <thread>
@@ -33,7 +34,8 @@ namespace {
 /// The transport of this process: MPI starts once.
 std::unique_ptr<Collectives> launched;
 
-enum class Kind { Launched, Threads, Tcp };
+/// TCP with and without reading the memory of other ranks.
+enum class Kind { Launched, Threads, Tcp, Sockets };
 
 struct Setting {
   Kind kind;
@@ -72,7 +74,8 @@ void onThreads(int64_t size, const std::function<void(Collectives &)> &body) {
       size, body);
 }
 
-void onTcp(int64_t size, const std::function<void(Collectives &)> &body) {
+void onTcp(int64_t size, bool readsMemory,
+           const std::function<void(Collectives &)> &body) {
   int error = 0;
   uint16_t port = Socket::listen(0, error).getOwn().getPort();
   onRanks(
@@ -80,7 +83,7 @@ void onTcp(int64_t size, const std::function<void(Collectives &)> &body) {
         std::chrono::seconds limit(60);
         return std::make_unique<TcpWire>(
             meetByTcp({rank, size, "localhost", port, "", limit,
-                       [](const std::string &) {}}),
+                       [](const std::string &) {}, readsMemory}),
             limit);
       },
       size, body);
@@ -94,7 +97,8 @@ struct Transports : testing::TestWithParam<Setting> {
     case Kind::Threads:
       return onThreads(GetParam().size, body);
     case Kind::Tcp:
-      return onTcp(GetParam().size, body);
+    case Kind::Sockets:
+      return onTcp(GetParam().size, GetParam().kind == Kind::Tcp, body);
     }
   }
 };
@@ -181,7 +185,14 @@ void expectEqual(const std::vector<char> &got, const std::vector<char> &want,
 
 TEST_P(Transports, RanksAreNumbered) {
   onAll([](Collectives &ranks) {
-    EXPECT_FALSE(ranks.describe().empty());
+    // Over MPI it is the launcher's.
+    std::string wire = ranks.describe();
+    EXPECT_FALSE(wire.empty());
+    if (GetParam().kind == Kind::Launched && std::getenv("PMI_SIZE"))
+      EXPECT_TRUE(wire.starts_with("MPI (MPICH Version ")) << wire;
+    if (GetParam().kind == Kind::Launched &&
+        std::getenv("OMPI_COMM_WORLD_SIZE"))
+      EXPECT_TRUE(wire.starts_with("MPI (Open MPI ")) << wire;
     std::vector<int64_t> all(ranks.getSize(), -1);
     int64_t own = ranks.getRank();
     complete(ranks.startAllGather(&own, all.data(), sizeof(own)));
@@ -367,6 +378,11 @@ INSTANTIATE_TEST_SUITE_P(Tcp, Transports,
                                          Setting{Kind::Tcp, 3},
                                          Setting{Kind::Tcp, 4},
                                          Setting{Kind::Tcp, 5}));
+INSTANTIATE_TEST_SUITE_P(Sockets, Transports,
+                         testing::Values(Setting{Kind::Sockets, 2},
+                                         Setting{Kind::Sockets, 3},
+                                         Setting{Kind::Sockets, 4},
+                                         Setting{Kind::Sockets, 5}));
 
 } // namespace
 

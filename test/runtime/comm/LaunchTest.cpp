@@ -23,7 +23,8 @@ protected:
          {"RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT",
           "TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT",
           "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "PMI_RANK",
-          "PMI_SIZE", "SLURM_PROCID", "SLURM_STEP_ID", "SLURM_STEP_NUM_TASKS"})
+          "PMI_SIZE", "MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE",
+          "SLURM_PROCID", "SLURM_STEP_ID", "SLURM_STEP_NUM_TASKS"})
       unsetenv(name);
     for (const auto &[name, value] : variables)
       setenv(name.c_str(), value.c_str(), 1);
@@ -82,7 +83,12 @@ TEST_F(LaunchTest, EveryLauncherIsKnown) {
   EXPECT_EQ(find(kTorch + Variables{{"WORLD_SIZE", "1"}, {"RANK", "0"}}),
             "alone");
   EXPECT_EQ(find(kOpenMpi), "mpi 2 of 3");
+  EXPECT_EQ(findLaunch()->mpi, MpiKind::OpenMpi);
   EXPECT_EQ(find({{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}}), "mpi 1 of 2");
+  EXPECT_EQ(findLaunch()->mpi, MpiKind::Mpich);
+  EXPECT_EQ(find({{"MV2_COMM_WORLD_RANK", "1"}, {"MV2_COMM_WORLD_SIZE", "2"}}),
+            "mpi 1 of 2");
+  EXPECT_EQ(findLaunch()->mpi, MpiKind::Mpich);
   EXPECT_EQ(find(kSlurm), "mpi 0 of 4");
   // The allocation, but no step of it.
   EXPECT_EQ(find({{"SLURM_NTASKS", "4"}}), "alone");

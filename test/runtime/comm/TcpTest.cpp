@@ -254,6 +254,54 @@ TEST_F(Tcp, NamesTheRankThatDoesNotAnswer) {
   }
 }
 
+/// A number of a process is not enough to read its memory.
+TEST_F(Tcp, ReadsTheMemoryOfItsRankOnly) {
+  std::array<uint64_t, 2> number = {1, 2}, other = {3, 4};
+  MemoryClaim claim;
+  EXPECT_FALSE(claim.holds());
+  claim.claimOwn(number);
+  EXPECT_TRUE(claim.holds());
+  claim.address = reinterpret_cast<uintptr_t>(&other);
+  EXPECT_FALSE(claim.holds());
+  claim.address = 0;
+  EXPECT_FALSE(claim.holds());
+  claim.claimOwn(number);
+  claim.process = INT32_MAX;
+  EXPECT_FALSE(claim.holds());
+}
+
+/// Large messages do not wait for those that their sender started before.
+TEST_F(Tcp, TakesOffersAsTheyAreAskedFor) {
+  for (int64_t rank : {0, 1})
+    start([this, rank] {
+      TcpWire wire(meetByTcp(describe(rank, 2, 20s)), 20s);
+      std::vector<std::vector<char>> data;
+      for (int i = 0; i < 4; ++i)
+        data.emplace_back(i % 2 ? 300000 : 100000, rank == 0 ? i : -1);
+      std::vector<Wire::Transfer> transfers;
+      // The order in which rank 1 asks for what rank 0 sends in its order.
+      for (int i : rank == 0 ? std::vector<int>{0, 1, 2, 3}
+                             : std::vector<int>{3, 2, 1, 0}) {
+        auto bytes = static_cast<int64_t>(data[i].size());
+        transfers.push_back(rank == 0
+                                ? wire.send(1, i, data[i].data(), bytes)
+                                : wire.receive(0, i, data[i].data(), bytes));
+        for (auto until = std::chrono::steady_clock::now() + 10s;
+             rank == 1 && !wire.test(transfers.back());) {
+          ASSERT_LT(std::chrono::steady_clock::now(), until) << i;
+          std::this_thread::yield();
+        }
+      }
+      if (rank == 0)
+        for (Wire::Transfer transfer : transfers)
+          while (!wire.test(transfer))
+            std::this_thread::yield();
+      for (int i = 0; i < 4; ++i)
+        EXPECT_TRUE(data[i] == std::vector<char>(data[i].size(), i)) << i;
+      wire.finish();
+    });
+}
+
 /// Ranks at different points of the run.
 TEST_F(Tcp, NamesAMessageThatIsNotExpected) {
   for (int64_t rank : {0, 1})

@@ -288,8 +288,10 @@ static void addParts(const LinkInput &input, const std::vector<LinkLine> &lines,
   blob("ingot_export", input.exportLiteral);
   if (input.hasPictures)
     args.insert(args.end(), {"-u", "ingot_picture_codecs"});
+  // The transports have MPI's functions from a library that is loaded before.
   if (input.dataParallel && product == Product::Program)
-    args.insert(args.end(), {"-u", "ingot_connect_ranks"});
+    args.insert(args.end(),
+                {"-u", "ingot_connect_ranks", "--allow-shlib-undefined"});
   // They are never chosen: without an address nothing of them is linked.
   for (const std::string &name : findUnusedKernels(lines, input.level))
     args.push_back("--defsym=" + name + "=0");
