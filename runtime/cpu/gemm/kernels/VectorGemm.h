@@ -305,25 +305,21 @@ template <int Vectors = 2> inline void prefetchRow(const float *row) {
     __builtin_prefetch(row + kLanes, 1);
 }
 
-/// Multiplies the first `Rows` rows and `Vectors` vectors of a tile.
+/// Products that are summed in registers before they are added to an element
+/// of c, about: rounding errors grow like the square root of this length, and
+/// like that of the number of such parts.
+constexpr int64_t kPartialProducts = 128;
+
+/// The number of equal parts of an inner extent.
+inline int64_t countParts(int64_t size) {
+  return larger(1, (size + kPartialProducts / 2) / kPartialProducts);
+}
+
+/// Writes the sums of a tile to its part of c, or adds them to it.
 template <int Rows, int Vectors>
-inline void multiplyRows(int64_t size, const float *__restrict a,
-                         const float *__restrict b, float *__restrict c,
-                         int64_t rowStride, int64_t rows, int64_t columns,
-                         bool adds, const Fetches &fetches) {
-  Vector sum[Rows][Vectors];
-  if constexpr (kBlocking.packStep == 0) {
-    sumProducts(size, a, b, sum, [&](int64_t i) __attribute__((always_inline)) {
-      prefetchRow<Vectors>(c + i * rowStride);
-    });
-  } else {
-    const float *tile = fetches.tile ? fetches.tile : c;
-    FetchRows next(fetches, Rows);
-    sumProducts(size, a, b, sum, [&](int64_t i) __attribute__((always_inline)) {
-      prefetchRow<Vectors>(tile + i * rowStride);
-      next.fetchNext();
-    });
-  }
+__attribute__((always_inline)) inline void
+storeTile(const Vector (&sum)[Rows][Vectors], float *__restrict c,
+          int64_t rowStride, int64_t rows, int64_t columns, bool adds) {
 #pragma unroll
   for (int i = 0; i < Rows; ++i) {
     if (i >= rows)
@@ -332,10 +328,34 @@ inline void multiplyRows(int64_t size, const float *__restrict a,
     for (int v = 0; v < Vectors; ++v) {
       float *to = c + i * rowStride + v * kLanes;
       int64_t count = larger(columns - v * kLanes, 0);
-      if (adds)
-        sum[i][v] += loadFirst<F32>(to, count);
-      storeFirst(to, sum[i][v], count);
+      storeFirst(to, adds ? sum[i][v] + loadFirst<F32>(to, count) : sum[i][v],
+                 count);
     }
+  }
+}
+
+/// Multiplies the first `Rows` rows and `Vectors` vectors of a tile.
+template <int Rows, int Vectors>
+inline void multiplyRows(int64_t size, const float *__restrict a,
+                         const float *__restrict b, float *__restrict c,
+                         int64_t rowStride, int64_t rows, int64_t columns,
+                         bool adds, const Fetches &fetches) {
+  const int64_t parts = countParts(size);
+  const float *tile =
+      kBlocking.packStep != 0 && fetches.tile ? fetches.tile : c;
+  FetchRows next(fetches, Rows * parts);
+  for (int64_t part = 0, start = 0; part < parts; ++part) {
+    int64_t end = size * (part + 1) / parts;
+    Vector sum[Rows][Vectors];
+    sumProducts(end - start, a + start * kTileRows, b + start * kTileColumns,
+                sum, [&](int64_t i) __attribute__((always_inline)) {
+                  if (part == 0)
+                    prefetchRow<Vectors>(tile + i * rowStride);
+                  if constexpr (kBlocking.packStep != 0)
+                    next.fetchNext();
+                });
+    storeTile(sum, c, rowStride, rows, columns, adds || part != 0);
+    start = end;
   }
 }
 

@@ -135,9 +135,15 @@ void multiplyVector(Elements matrix, int64_t lineStride, int64_t innerStride,
                     bool adds) {
   alignas(64) float room[kBlocking.getMostInner()];
   const float *widened = widenVector(vector, size, room);
+  const int64_t parts = countParts(size);
   withType(matrix, [&](auto type, const auto *from) {
-    multiplyLines<decltype(type)>(from, lineStride, innerStride, lines, size,
-                                  widened, sums, adds);
+    for (int64_t part = 0, start = 0; part < parts; ++part) {
+      int64_t end = size * (part + 1) / parts;
+      multiplyLines<decltype(type)>(from + start * innerStride, lineStride,
+                                    innerStride, lines, end - start,
+                                    widened + start, sums, adds || part != 0);
+      start = end;
+    }
   });
 }
 
