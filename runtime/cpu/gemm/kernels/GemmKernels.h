@@ -111,8 +111,8 @@ struct Kernels : cpu::GemmBlocking {
 const Kernels &getVectorKernels();
 
 /// Returns the kernels with one level of Strassen's algorithm: seven products
-/// of halves of the operands for eight, whose rounding errors are about twice
-/// as large. An element's error depends on elements of neighbouring rows and
+/// of halves of the operands for eight, whose rounding errors are two to three
+/// times as large. An element's error depends on elements of neighbouring rows and
 /// columns, and what is not finite spreads to them.
 const Kernels &getStrassenKernels();
 

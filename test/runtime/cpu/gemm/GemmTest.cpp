@@ -414,7 +414,8 @@ TEST(GemmAccuracy, StrassenLosesABit) {
     plain.run();
     strassen.run();
     EXPECT_NE(plain.c, strassen.c);
-    EXPECT_LE(getError(strassen), 2.5 * getError(plain)) << k;
+    // Factors are twice as large, and their sums are not in parts.
+    EXPECT_LE(getError(strassen), 3 * getError(plain)) << k;
   }
 }
 
