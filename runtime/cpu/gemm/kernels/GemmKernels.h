@@ -112,8 +112,8 @@ const Kernels &getVectorKernels();
 
 /// Returns the kernels with one level of Strassen's algorithm: seven products
 /// of halves of the operands for eight, whose rounding errors are two to three
-/// times as large. An element's error depends on elements of neighbouring rows and
-/// columns, and what is not finite spreads to them.
+/// times as large. An element's error depends on elements of neighbouring rows
+/// and columns, and what is not finite spreads to them.
 const Kernels &getStrassenKernels();
 
 /// Completes the kernels of a build.
