@@ -5,6 +5,7 @@
 #include "runtime/comm/Communicator.h"
 #include "runtime/core/DType.h"
 #include "runtime/core/Error.h"
+#include "runtime/core/text/Quantities.h"
 #include "runtime/cuda/driver/Switches.h"
 #include "runtime/cuda/profile/ActivityTimes.h"
 #include "runtime/cuda/profile/EventTimes.h"
@@ -17,14 +18,6 @@
 #include <string_view>
 
 using namespace ingot::runtime;
-
-/// Formats a size in the unit of a GPU's memory.
-static std::string formatSize(size_t bytes) {
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.2f GiB",
-                static_cast<double>(bytes) / (1 << 30));
-  return text;
-}
 
 static std::string getArchName(int major, int minor) {
   return "sm_" + std::to_string(major) + std::to_string(minor);
@@ -222,13 +215,13 @@ std::string CudaDevice::describeLack() const {
   std::string list;
   for (size_t i = 0; i < std::min(residents.size(), shown); ++i)
     list += (i == 0 ? "" : ", ") + residents[i].second + " " +
-            formatSize(residents[i].first);
+            describeBytes(residents[i].first);
   if (residents.size() > shown)
     list += ", and " + std::to_string(residents.size() - shown) + " more";
   return "needs " +
-         formatSize(manifest.stateBytes + manifest.arenaBytes +
-                    manifest.stagingBytes + shardBytes) +
-         ", and " + formatSize(free) + " of " + formatSize(total) +
+         describeBytes(manifest.stateBytes + manifest.arenaBytes +
+                       manifest.stagingBytes + shardBytes) +
+         ", and " + describeBytes(free) + " of " + describeBytes(total) +
          " are free: " + list;
 }
 
@@ -242,7 +235,7 @@ std::string CudaDevice::getName() const {
 std::string CudaDevice::describe() const {
   size_t free = 0, total = 0;
   driver.check(driver.cuMemGetInfo(&free, &total), "asking what the GPU is");
-  return getName() + ", " + formatSize(total);
+  return getName() + ", " + describeBytes(total);
 }
 
 //===----------------------------------------------------------------------===//

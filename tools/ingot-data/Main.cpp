@@ -110,7 +110,7 @@ static void run(int argc, char **argv) {
     command->add_option("--field", field, "the only field to take");
   }
   shards->add_option("--samples", samples, "samples of a shard")
-      ->check(positiveInteger())
+      ->check(runtime::atLeast(1))
       ->capture_default_str();
   if (!parseCommandLine(app, argc, argv))
     return;

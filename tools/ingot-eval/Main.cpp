@@ -84,15 +84,15 @@ static std::optional<Options> parseOptions(int argc, char **argv) {
   app.add_option("--steps", options.steps,
                  "Run the function N times, each time from the states that the "
                  "previous run wrote")
-      ->check(ingot::positiveInteger());
+      ->check(ingot::runtime::atLeast(1));
   CLI::Option *ranks =
       app.add_option("--ranks", options.ranks,
                      "Run the function on N ranks, which read parts of "
                      "--inputs in turn; the outputs are those of rank 0")
-          ->check(ingot::positiveInteger());
+          ->check(ingot::runtime::atLeast(1));
   app.add_option("--batch", options.import.batch,
                  "Size of the first dimension of each input of an ONNX model")
-      ->check(ingot::positiveInteger());
+      ->check(ingot::runtime::atLeast(1));
   app.add_option("--dim", options.dims,
                  "Size of a symbolic dimension of an ONNX model, NAME=N")
       ->delimiter(',');

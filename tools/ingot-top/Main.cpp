@@ -231,7 +231,7 @@ static void run(int argc, char **argv) {
       ->check(CLI::Range(0.1, 3600.0))
       ->capture_default_str();
   app.add_option("--count", count, "end after this number of updates")
-      ->check(positiveInteger());
+      ->check(runtime::atLeast(1));
   if (!parseCommandLine(app, argc, argv))
     return;
   for (const std::string &word : words) {

@@ -16,28 +16,12 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace ingot {
-
-/// Accepts integers from 1.
-inline CLI::Validator positiveInteger() {
-  return CLI::Validator(
-      [](const std::string &text) -> std::string {
-        int64_t value = 0;
-        const char *end = text.data() + text.size();
-        auto parsed = std::from_chars(text.data(), end, value);
-        if (parsed.ec == std::errc() && parsed.ptr == end && value > 0)
-          return "";
-        return "'" + text + "' is not an integer from 1";
-      },
-      "");
-}
 
 /// Returns a parser's error as one about the option that it begins with.
 inline runtime::Error makeUsageError(const CLI::ParseError &error,

@@ -38,8 +38,7 @@ inline CLI::Validator atLeast(int64_t least) {
         int64_t value = 0;
         if (parseWhole(text, value) && value >= least)
           return {};
-        return fmt::format("'{}' is not an integer of at least {}", text,
-                           least);
+        return fmt::format("'{}' is not an integer from {}", text, least);
       },
       "");
 }

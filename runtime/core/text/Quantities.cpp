@@ -43,3 +43,15 @@ std::string ingot::runtime::describeRate(double rate) {
     return fmt::format("{:.0f}k", rate / 1e3);
   return rate < 100 ? fmt::format("{:.3g}", rate) : fmt::format("{:.0f}", rate);
 }
+
+std::string ingot::runtime::describeBytes(int64_t bytes) {
+  if (bytes < 1024)
+    return fmt::format("{} B", bytes);
+  double value = static_cast<double>(bytes) / 1024;
+  for (const char *unit : {"KiB", "MiB", "GiB"}) {
+    if (value < 1024)
+      return fmt::format("{:.1f} {}", value, unit);
+    value /= 1024;
+  }
+  return fmt::format("{:.1f} TiB", value);
+}

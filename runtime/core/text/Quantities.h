@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// Times and rates for readers.
+// Times, rates and sizes for readers.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef INGOT_RUNTIME_CORE_TEXT_QUANTITIES_H
 #define INGOT_RUNTIME_CORE_TEXT_QUANTITIES_H
 
+#include <cstdint>
 #include <string>
 
 namespace ingot::runtime {
@@ -22,6 +23,10 @@ std::string describeMeasured(double seconds);
 
 /// Describes a rate with three digits, as in "0.42", "731" or "1.64M".
 std::string describeRate(double rate);
+
+/// Describes a size in memory or on a disk in the largest unit that it fills,
+/// as in "12 B", "1.5 KiB" or "2.0 GiB".
+std::string describeBytes(int64_t bytes);
 
 } // namespace ingot::runtime
 

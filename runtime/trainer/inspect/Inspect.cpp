@@ -9,6 +9,7 @@
 
 #include "runtime/core/JsonLibrary.h"
 #include "runtime/core/Text.h"
+#include "runtime/core/text/Quantities.h"
 #include "runtime/data/loading/BatchQueue.h"
 
 #include <algorithm>
@@ -143,17 +144,6 @@ std::string ingot::runtime::inspectAsJson(const Manifest &manifest,
   return json.dump(1, ' ', true, ordered_json::error_handler_t::replace) + "\n";
 }
 
-static std::string formatBytes(int64_t bytes) {
-  double value = static_cast<double>(bytes);
-  for (const char *unit : {"B", "KiB", "MiB", "GiB"}) {
-    if (value < 1024)
-      return *unit == 'B' ? fmt::format("{} B", bytes)
-                          : fmt::format("{:.1f} {}", value, unit);
-    value /= 1024;
-  }
-  return fmt::format("{:.1f} TiB", value);
-}
-
 static std::string formatShape(const TensorSpec &tensor) {
   return fmt::format("{} [{}]", getName(tensor.dtype),
                      fmt::join(tensor.shape, ", "));
@@ -166,30 +156,30 @@ std::string ingot::runtime::inspectAsText(const Manifest &manifest,
       "{}: {} for {}, loss {}, optimizer {}, precision {}, batch {}\n",
       manifest.model, manifest.producer, manifest.target.kind, manifest.loss,
       manifest.optimizer, manifest.precision, manifest.batch);
-  text +=
-      fmt::format("\nmemory at the peak  {:>12}\n",
-                  formatBytes(getMemory(manifest, step, "peak_bytes", ranks)));
+  text += fmt::format(
+      "\nmemory at the peak  {:>12}\n",
+      describeBytes(getMemory(manifest, step, "peak_bytes", ranks)));
   for (const char *part : memoryParts) {
     std::string name(part);
     text += fmt::format("  {:<18}{:>12}\n", name.substr(0, name.rfind('_')),
-                        formatBytes(getMemory(manifest, step, part, ranks)));
+                        describeBytes(getMemory(manifest, step, part, ranks)));
   }
   text += fmt::format("batches ahead of it {:>11}\n",
-                      formatBytes(getDataBytes(manifest)));
+                      describeBytes(getDataBytes(manifest)));
   constexpr size_t maxListed = 12;
   if (!step.live.empty())
     text += "\nlargest at the peak\n";
   for (size_t i = 0; i < std::min(maxListed, step.live.size()); ++i) {
     const LiveTensor &tensor = step.live[i];
     text += fmt::format(
-        "  {:<18}{:>12}  {}\n", tensor.kind, formatBytes(tensor.bytes),
+        "  {:<18}{:>12}  {}\n", tensor.kind, describeBytes(tensor.bytes),
         tensor.onnxNodes.empty() ? "" : tensor.onnxNodes.back());
   }
   if (manifest.variants.size() > 1) {
     text += "\nvariants (the rest is of the largest)\n";
     for (size_t v = 0; v < manifest.variants.size(); ++v)
       text += fmt::format("  {:<28}{:>12}\n", manifest.variants[v],
-                          formatBytes(getMemory(
+                          describeBytes(getMemory(
                               manifest, *manifest.findFunction("train_step", v),
                               "peak_bytes", ranks)));
   }

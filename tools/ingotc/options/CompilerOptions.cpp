@@ -188,7 +188,7 @@ static void addModelOptions(CLI::App &app, CompilerOptions &options,
   app.add_option("--batch", options.import.batch,
                  "size of the first dimension of every data input")
       ->type_name("N")
-      ->check(positiveInteger())
+      ->check(runtime::atLeast(1))
       ->group(group);
   app.add_option("--dim", dims,
                  "size of a symbolic dimension; with several sizes, each batch "
@@ -334,7 +334,7 @@ static CLI::Option *addTuning(CLI::App &app, Tuning &tuning,
                  "samples of a step, which --tune divides into micro-batches "
                  "(--batch, --grad-accumulation)")
       ->type_name("N")
-      ->check(positiveInteger())
+      ->check(runtime::atLeast(1))
       ->needs(tune)
       ->excludes("--batch");
   app.add_option("--tune-seconds", tuning.seconds, "how long --tune may take")

@@ -2,6 +2,7 @@
 
 #include "runtime/core/Text.h"
 #include "runtime/core/Error.h"
+#include "runtime/core/text/Quantities.h"
 
 #include <gtest/gtest.h>
 
@@ -53,6 +54,14 @@ TEST(Text, MessagesKeepPathsOfUsualLengths) {
 TEST(Text, ListsAreShort) {
   EXPECT_EQ(listNames({"a", "b\n"}), "a, b?");
   EXPECT_EQ(listNames({"1", "2", "3", "4", "5", "6"}), "1, 2, 3, 4, 5, ...");
+}
+
+TEST(Text, SizesHaveTheUnitThatTheyFill) {
+  EXPECT_EQ(describeBytes(0), "0 B");
+  EXPECT_EQ(describeBytes(1023), "1023 B");
+  EXPECT_EQ(describeBytes(1536), "1.5 KiB");
+  EXPECT_EQ(describeBytes(int64_t(2) << 30), "2.0 GiB");
+  EXPECT_EQ(describeBytes(int64_t(1) << 50), "1024.0 TiB");
 }
 
 } // namespace
