@@ -8,8 +8,8 @@
 #include "runtime/checkpoint/SafeTensors.h"
 
 #include "runtime/core/Error.h"
-#include "runtime/core/JsonLibrary.h"
 #include "runtime/core/files/Crc32.h"
+#include "runtime/core/libraries/JsonLibrary.h"
 #include "runtime/core/text/BoundedJson.h"
 
 #include <algorithm>

@@ -10,8 +10,8 @@
 #include "runtime/abi/Abi.h"
 #include "runtime/abi/Align.h"
 #include "runtime/core/DType.h"
-#include "runtime/core/JsonLibrary.h"
 #include "runtime/core/ManifestField.h"
+#include "runtime/core/libraries/JsonLibrary.h"
 
 #include <algorithm>
 

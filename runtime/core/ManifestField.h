@@ -10,7 +10,7 @@
 
 #include "runtime/abi/ManifestSupport.h"
 #include "runtime/core/Error.h"
-#include "runtime/core/JsonLibrary.h"
+#include "runtime/core/libraries/JsonLibrary.h"
 
 #include <cstdint>
 #include <map>

@@ -14,7 +14,7 @@
 #include "runtime/core/Context.h"
 #include "runtime/core/Device.h"
 #include "runtime/core/Error.h"
-#include "runtime/core/JsonLibrary.h"
+#include "runtime/core/libraries/JsonLibrary.h"
 
 #include <algorithm>
 #include <chrono>

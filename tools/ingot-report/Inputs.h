@@ -8,7 +8,7 @@
 #ifndef INGOT_TOOLS_INGOT_REPORT_INPUTS_H
 #define INGOT_TOOLS_INGOT_REPORT_INPUTS_H
 
-#include "runtime/core/JsonLibrary.h"
+#include "runtime/core/libraries/JsonLibrary.h"
 
 #include <string>
 #include <vector>

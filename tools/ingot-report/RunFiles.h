@@ -8,7 +8,7 @@
 #ifndef INGOT_TOOLS_INGOT_REPORT_RUNFILES_H
 #define INGOT_TOOLS_INGOT_REPORT_RUNFILES_H
 
-#include "runtime/core/JsonLibrary.h"
+#include "runtime/core/libraries/JsonLibrary.h"
 
 #include <string>
 #include <string_view>

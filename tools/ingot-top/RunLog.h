@@ -8,7 +8,7 @@
 #ifndef INGOT_TOOLS_INGOT_TOP_RUNLOG_H
 #define INGOT_TOOLS_INGOT_TOP_RUNLOG_H
 
-#include "runtime/core/JsonLibrary.h"
+#include "runtime/core/libraries/JsonLibrary.h"
 
 #include <cstdint>
 #include <deque>

@@ -9,7 +9,7 @@
 #ifndef INGOT_RUNTIME_CORE_TEXT_BOUNDEDJSON_H
 #define INGOT_RUNTIME_CORE_TEXT_BOUNDEDJSON_H
 
-#include "runtime/core/JsonLibrary.h"
+#include "runtime/core/libraries/JsonLibrary.h"
 #include "runtime/core/text/JsonDepth.h"
 
 #include <cstdint>

@@ -7,7 +7,7 @@
 
 #include "runtime/core/Error.h"
 #include "runtime/core/File.h"
-#include "runtime/core/JsonLibrary.h"
+#include "runtime/core/libraries/JsonLibrary.h"
 #include "runtime/core/machine/Process.h"
 #include "runtime/core/text/BoundedJson.h"
 #include "runtime/trainer/hooks/Diagnoser.h"

@@ -2,8 +2,8 @@
 
 #include "runtime/trainer/hooks/StepTimer.h"
 
-#include "runtime/core/JsonLibrary.h"
 #include "runtime/core/files/Crc32.h"
+#include "runtime/core/libraries/JsonLibrary.h"
 #include "runtime/core/text/BoundedJson.h"
 #include "runtime/observe/MetricsLog.h"
 

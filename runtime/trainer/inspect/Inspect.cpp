@@ -7,8 +7,8 @@
 
 #include "runtime/trainer/inspect/Inspect.h"
 
-#include "runtime/core/JsonLibrary.h"
 #include "runtime/core/Text.h"
+#include "runtime/core/libraries/JsonLibrary.h"
 #include "runtime/core/text/Quantities.h"
 #include "runtime/data/loading/BatchQueue.h"
 

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/core/Manifest.h"
-#include "runtime/core/JsonLibrary.h"
+#include "runtime/core/libraries/JsonLibrary.h"
 #include "test/runtime/TestSupport.h"
 
 using namespace ingot::runtime;

@@ -4,7 +4,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/observe/profile/Profile.h"
-#include "runtime/core/JsonLibrary.h"
+#include "runtime/core/libraries/JsonLibrary.h"
 
 #include <gtest/gtest.h>
 

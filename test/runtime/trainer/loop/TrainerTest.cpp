@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/checkpoint/SafeTensors.h"
-#include "runtime/core/JsonLibrary.h"
 #include "runtime/core/Random.h"
+#include "runtime/core/libraries/JsonLibrary.h"
 #include "test/runtime/TestSupport.h"
 
 #include <csignal>

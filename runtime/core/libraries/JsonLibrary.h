@@ -6,12 +6,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef INGOT_RUNTIME_CORE_JSONLIBRARY_H
-#define INGOT_RUNTIME_CORE_JSONLIBRARY_H
+#ifndef INGOT_RUNTIME_CORE_LIBRARIES_JSONLIBRARY_H
+#define INGOT_RUNTIME_CORE_LIBRARIES_JSONLIBRARY_H
 
 #include <nlohmann/json.hpp>
 
 extern template class nlohmann::basic_json<>;
 extern template class nlohmann::basic_json<nlohmann::ordered_map>;
 
-#endif // INGOT_RUNTIME_CORE_JSONLIBRARY_H
+#endif // INGOT_RUNTIME_CORE_LIBRARIES_JSONLIBRARY_H
