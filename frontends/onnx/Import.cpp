@@ -81,7 +81,8 @@ static FailureOr<ImportedModel> importVariant(StringRef path,
   else
     tieCopies(file, model);
   std::string classes = takeClasses(model);
-  std::string serialized = serializeForExport(model);
+  SerializedModel serialized =
+      serializeForExport(model, options.externalData ? 0 : kMostModelBytes);
   if (failed(prepareModel(file, model)))
     return failure();
 

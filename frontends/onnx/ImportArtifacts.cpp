@@ -311,8 +311,10 @@ FailureOr<ImportedModel> ArtifactsImporter::run() {
     result.exportTemplate.obstacle =
         "no eval_model.onnx beside the training model has outputs to predict";
   else
-    result.exportTemplate =
-        makeExportTemplate(serializeForExport(exported), states);
+    result.exportTemplate = makeExportTemplate(
+        serializeForExport(exported,
+                           options.externalData ? 0 : kMostModelBytes),
+        states);
   return std::move(result);
 }
 

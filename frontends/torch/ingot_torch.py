@@ -19,6 +19,7 @@ installed. docs/guide/exporting-from-pytorch.md tells of the traps one by one.
 """
 
 import copy
+import json
 import os
 import pathlib
 import tempfile
@@ -158,7 +159,8 @@ def load_trained(module, path, prefix=""):
     """Copies trained weights into `module`, by name; raises LoadError.
 
     path    what a trainer wrote with --export: a .safetensors or an .onnx file,
-            or a checkpoint's
+            or a checkpoint's; of large weights in several files the name that
+            --export had, or the index
     prefix  what the file's names begin with before those of the module, which
             was a part of the one that was exported
 
@@ -210,6 +212,15 @@ def _hint_of_prefix(values, missing):
     return ""
 
 
+def _list_files(path):
+    """The file, or those that its index names."""
+    index = path if path.suffix == ".json" else path.with_name(path.name + ".index.json")
+    if path != index and (path.exists() or not index.exists()):
+        return [path]
+    names = set(json.loads(index.read_text())["weight_map"].values())
+    return [index.with_name(pathlib.PurePath(name).name) for name in sorted(names)]
+
+
 def _read_trained(path):
     """The tensors of a file by name."""
     try:
@@ -218,7 +229,9 @@ def _read_trained(path):
             return {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in graph.initializer}
         import safetensors.torch
 
-        tensors = safetensors.torch.load_file(path)
+        tensors = {}
+        for file in _list_files(path):
+            tensors |= safetensors.torch.load_file(file)
         # numpy knows no bfloat16.
         return {n: (t.float() if t.dtype == torch.bfloat16 else t).numpy() for n, t in tensors.items()}
     except ImportError:

@@ -102,7 +102,7 @@ static int run(int argc, char **argv, Console &console) {
   std::optional<Launch> launch;
   if (manifest.dataParallel)
     launch = findLaunch(options.ranks.transport);
-  collectPaths(options, launch ? launch->size : 1).check();
+  collectPaths(options, manifest, launch ? launch->size : 1).check();
   // What several ranks tune, they find in the first steps of the run.
   bool isAlone = !launch;
   if (options.tune.isOn && manifest.target.tuning == TuningPlace::Host &&

@@ -3,6 +3,7 @@
 #include "frontends/onnx/export/Export.h"
 #include "dialects/ingot/support/InputFile.h"
 #include "frontends/onnx/model/Tensors.h"
+#include "mlir/IR/MLIRContext.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/JSON.h"
@@ -133,18 +134,75 @@ std::string onnx_import::takeClasses(onnx::ModelProto &model) {
   return "";
 }
 
-std::string onnx_import::serializeForExport(const onnx::ModelProto &model) {
+static std::string serialize(const onnx::ModelProto &model) {
   std::string serialized;
-  if (model.ByteSizeLong() < (size_t(1) << 31) &&
+  if (model.ByteSizeLong() <= kMostModelBytes &&
       !model.SerializeToString(&serialized))
     serialized.clear();
   return serialized;
 }
 
+SerializedModel onnx_import::serializeForExport(onnx::ModelProto &model,
+                                                uint64_t most) {
+  if (model.ByteSizeLong() <= most)
+    return {serialize(model), {}, /*isExternal=*/false};
+  // Data that is as large as a reference to it stays.
+  constexpr size_t minBytes = 1024;
+  mlir::MLIRContext context;
+  auto &initializers = *model.mutable_graph()->mutable_initializer();
+  std::vector<std::pair<int, std::unique_ptr<std::string>>> taken;
+  for (int i = 0; i < initializers.size(); ++i) {
+    onnx::TensorProto &tensor = initializers[i];
+    Type element = elementType(&context, tensor.data_type());
+    if (element && isa<FloatType>(element) &&
+        tensor.raw_data().size() >= minBytes)
+      taken.emplace_back(i, tensor.release_raw_data());
+  }
+  // What is copied here is small.
+  SerializedModel result;
+  result.isExternal = true;
+  onnx::ModelProto rest = model;
+  auto &kept = *rest.mutable_graph()->mutable_initializer();
+  kept.Clear();
+  size_t next = 0;
+  for (int i = 0; i < initializers.size(); ++i) {
+    bool isTaken = next < taken.size() && taken[next].first == i;
+    next += isTaken;
+    if (isTaken)
+      result.external.push_back(initializers[i]);
+    else
+      *kept.Add() = initializers[i];
+  }
+  for (auto &[i, data] : taken)
+    initializers[i].set_allocated_raw_data(data.release());
+  result.bytes = serialize(rest);
+  return result;
+}
+
+/// Adds the states that go to a file beside the model.
+static void addExternal(const SerializedModel &model,
+                        const llvm::StringSet<> &states,
+                        ExportTemplate &result) {
+  result.isExternal = model.isExternal;
+  for (const onnx::TensorProto &tensor : model.external) {
+    if (!states.contains(tensor.name())) {
+      result.obstacle = "the model is too large for one file, and '" +
+                        tensor.name() +
+                        "' is no state, which could go to another one";
+      return;
+    }
+    std::string head = tensor.SerializeAsString();
+    result.literal += head;
+    result.segments.push_back(
+        {static_cast<int64_t>(head.size()), tensor.name()});
+  }
+}
+
 ExportTemplate
-onnx_import::makeExportTemplate(const std::string &bytes,
+onnx_import::makeExportTemplate(const SerializedModel &model,
                                 const llvm::StringSet<> &states) {
   ExportTemplate result;
+  const std::string &bytes = model.bytes;
   if (bytes.empty()) {
     result.obstacle = "the model is larger than 2 GiB, the limit of one file";
     return result;
@@ -162,5 +220,6 @@ onnx_import::makeExportTemplate(const std::string &bytes,
   }
   result.literal.append(bytes, end, std::string::npos);
   result.segments.push_back({static_cast<int64_t>(bytes.size()) - end, ""});
+  addExternal(model, states, result);
   return result;
 }

@@ -24,13 +24,26 @@ llvm::LogicalResult storeRaw(mlir::Location where, onnx::ModelProto &model);
 /// returns it; empty if there is none that is a list of names.
 std::string takeClasses(onnx::ModelProto &model);
 
-/// Returns the model as bytes, after `storeRaw`; empty if it is too large for
-/// one file.
-std::string serializeForExport(const onnx::ModelProto &model);
+/// The most bytes of a model in one file: protobuf's limit.
+inline constexpr uint64_t kMostModelBytes = (uint64_t(1) << 31) - 1;
+
+/// A model as it is exported.
+struct SerializedModel {
+  /// The model without the initializers below; empty if it is too large.
+  std::string bytes;
+  /// Floating-point initializers without their data, which is in a file beside
+  /// the model.
+  std::vector<onnx::TensorProto> external;
+  bool isExternal = false;
+};
+
+/// Returns the model as bytes, after `storeRaw`; above `most` bytes with large
+/// initializers in a file of their own. The model is the same afterwards.
+SerializedModel serializeForExport(onnx::ModelProto &model, uint64_t most);
 
 /// Removes the bytes of the initializers that are states from a model that
 /// `serializeForExport` wrote.
-ExportTemplate makeExportTemplate(const std::string &model,
+ExportTemplate makeExportTemplate(const SerializedModel &model,
                                   const llvm::StringSet<> &states);
 
 } // namespace ingot::onnx_import

@@ -31,6 +31,10 @@ struct ExportTemplate {
   /// The names of classes that the model's metadata have, as a list in JSON.
   /// They are no part of the literal bytes: trainers write them.
   std::string classes;
+  /// Whether large states go to a file beside the model. They come after the
+  /// model without them, which ends with literal bytes: a segment of each is
+  /// its TensorProto without data.
+  bool isExternal = false;
   /// The reason why the model cannot be exported; empty if it can.
   std::string obstacle;
 };

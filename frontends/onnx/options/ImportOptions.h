@@ -35,6 +35,8 @@ struct ImportOptions {
   /// op where that is possible, `unrolled`, one iteration after the other, or
   /// `auto`, as their size decides.
   std::string loops = "auto";
+  /// Trainers export weights to a file beside the model, whatever its size.
+  bool externalData = false;
   /// Splits the parameters that the exporter merged with others.
   bool untie = false;
   /// Files that ONNX Runtime training generates beside its training model: the

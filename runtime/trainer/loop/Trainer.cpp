@@ -26,7 +26,9 @@ using namespace ingot::runtime;
 
 /// Prepares the outputs before anything is read.
 static const RunContext &prepareOutputs(const RunContext &context) {
-  collectPaths(context.options, context.ranks.getSize()).prepare();
+  collectPaths(context.options, context.session.getManifest(),
+               context.ranks.getSize())
+      .prepare();
   return context;
 }
 

@@ -2,17 +2,20 @@
 
 #include "runtime/trainer/options/Paths.h"
 
+#include "runtime/checkpoint/TensorFiles.h"
 #include "runtime/core/File.h"
 #include "runtime/core/files/TunedFile.h"
 #include "runtime/data/files/Sources.h"
 #include "runtime/observe/MetricsLog.h"
 #include "runtime/trainer/options/Configuration.h"
+#include "runtime/trainer/weights/WeightExport.h"
 
 #include <filesystem>
 
 using namespace ingot::runtime;
 
 OutputPaths ingot::runtime::collectPaths(const Options &options,
+                                         const Manifest &manifest,
                                          int64_t ranks) {
   OutputPaths paths;
   for (const DataFile &file : findFiles(options.data.training, "--data").files)
@@ -23,7 +26,7 @@ OutputPaths ingot::runtime::collectPaths(const Options &options,
   const SaveOptions &save = options.save;
   const ObserveOptions &observe = options.observe;
   if (save.init)
-    paths.addInput("--init", *save.init);
+    paths.addInput("--init", TensorFiles::find(*save.init));
   if (save.resume)
     paths.addInput("--resume", *save.resume, {"latest", "best", "step-"});
   // A run that is repeated from the file beside its log writes it again.
@@ -57,6 +60,8 @@ OutputPaths ingot::runtime::collectPaths(const Options &options,
     paths.addImplied("--log-max-mb", MetricsLog::getOldPath(*observe.log),
                      MetricsLog::isLog);
   addFile("--export", save.exportPath);
+  if (save.exportPath && hasDataFile(manifest, *save.exportPath))
+    addFile("--export", getDataPath(*save.exportPath));
   addFile("--predict", save.predict);
   addFile("--profile", observe.profile);
   const TuneOptions &tune = options.tune;

@@ -16,7 +16,8 @@ namespace ingot::runtime {
 /// Collects what the run reads and writes, with the trainer's own files among
 /// the inputs. `ranks` is the number of ranks, of which each may write files of
 /// its own.
-OutputPaths collectPaths(const Options &options, int64_t ranks);
+OutputPaths collectPaths(const Options &options, const Manifest &manifest,
+                         int64_t ranks);
 
 } // namespace ingot::runtime
 

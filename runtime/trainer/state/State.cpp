@@ -7,6 +7,7 @@
 
 #include "runtime/trainer/state/State.h"
 
+#include "runtime/checkpoint/TensorFiles.h"
 #include "runtime/comm/Communicator.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/Memory.h"
@@ -146,8 +147,8 @@ static void loadWeights(Session &session, StateList states) {
 
 void ingot::runtime::loadWeightsFile(Session &session, const std::string &path,
                                      Console &console) {
-  MappedFile file(path);
-  SafeTensors weights = readSafeTensors(file.getBytes(), path);
+  TensorFiles files(path);
+  SafeTensors &weights = files.getContent();
   std::map<const StateSpec *, TensorView> values;
   for (const StateSpec &spec : session.getManifest().states) {
     if (!spec.isModel())

@@ -2,15 +2,17 @@
 
 #include "runtime/trainer/weights/WeightExport.h"
 
-#include "runtime/checkpoint/SafeTensors.h"
+#include "runtime/checkpoint/TensorFiles.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/File.h"
-#include "runtime/core/JsonLibrary.h"
 #include "runtime/core/Text.h"
+#include "runtime/core/libraries/JsonLibrary.h"
 #include "runtime/trainer/state/State.h"
 #include "runtime/trainer/state/StateValues.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <optional>
 
 using namespace ingot::runtime;
 
@@ -36,9 +38,7 @@ static void exportWeights(const Session &session, const std::string &path) {
     if (spec.role == StateRole::Parameter || spec.role == StateRole::Frozen ||
         spec.role == StateRole::Running)
       weights.tensors[spec.name] = viewState(session, spec);
-  AtomicFile file(path);
-  writeSafeTensors(file, weights);
-  file.commit();
+  writeTensorFiles(path, weights);
 }
 
 void ingot::runtime::checkFinite(Session &session, const std::string &where,
@@ -58,29 +58,167 @@ void ingot::runtime::checkFinite(Session &session, const std::string &where,
                   "export them as they are: --export FILE.safetensors");
 }
 
-/// Returns an entry of a model's metadata as it lies in the file, where fields
-/// may come in any order.
+//===----------------------------------------------------------------------===//
+// Messages of protobuf
+//===----------------------------------------------------------------------===//
+
+static void addVarint(std::string &to, uint64_t value) {
+  for (; value >= 0x80; value >>= 7)
+    to += static_cast<char>(value | 0x80);
+  to += static_cast<char>(value);
+}
+
+/// Adds a field that is a text or a message. Fields may come in any order, and
+/// parts of a message one after the other.
+static void addField(std::string &to, int field, const std::string &value) {
+  addVarint(to, field << 3 | 2);
+  addVarint(to, value.size());
+  to += value;
+}
+
+/// Returns a StringStringEntryProto.
+static std::string makeEntry(const std::string &key, const std::string &value) {
+  std::string entry;
+  addField(entry, 1, key);
+  addField(entry, 2, value);
+  return entry;
+}
+
+/// Returns an entry of a model's metadata as it lies in the file.
 static std::string makeMetadata(const std::string &key,
                                 const std::string &value) {
-  auto addText = [](std::string &to, int field, const std::string &text) {
-    to += static_cast<char>(field << 3 | 2);
-    size_t size = text.size();
-    for (; size >= 0x80; size >>= 7)
-      to += static_cast<char>(size | 0x80);
-    to += static_cast<char>(size);
-    to += text;
-  };
-  std::string entry, whole;
-  addText(entry, 1, key);
-  addText(entry, 2, value);
-  addText(whole, /*metadata_props=*/14, entry);
+  std::string whole;
+  addField(whole, /*metadata_props=*/14, makeEntry(key, value));
   return whole;
+}
+
+/// Returns an initializer as it lies in the file, whose data is elsewhere.
+static std::string makeInitializer(std::string tensor,
+                                   const std::string &location, uint64_t offset,
+                                   uint64_t length) {
+  constexpr int externalData = 13, dataLocation = 14, external = 1;
+  addField(tensor, externalData, makeEntry("location", location));
+  addField(tensor, externalData, makeEntry("offset", std::to_string(offset)));
+  addField(tensor, externalData, makeEntry("length", std::to_string(length)));
+  addVarint(tensor, dataLocation << 3);
+  addVarint(tensor, external);
+  std::string graph, whole;
+  addField(graph, /*initializer=*/5, tensor);
+  addField(whole, /*graph=*/7, graph);
+  return whole;
+}
+
+//===----------------------------------------------------------------------===//
+// Export
+//===----------------------------------------------------------------------===//
+
+/// Returns how many pieces come before those of states that are in a file
+/// beside the model. Each of these is two pieces, of which the first, which
+/// describes it, is literal, as is the last one of the model.
+static size_t countModelPieces(const std::vector<ExportPiece> &pieces) {
+  for (size_t i = 1; i < pieces.size(); ++i)
+    if (pieces[i].state.empty() && pieces[i - 1].state.empty())
+      return i;
+  return pieces.size();
+}
+
+namespace {
+
+/// Writes the pieces of the exported model.
+class ModelWriter {
+public:
+  ModelWriter(const Session &session, const std::string &path)
+      : session(session), path(path), file(path) {
+    if (hasDataFile(session.getManifest(), path))
+      data.emplace(getDataPath(path));
+  }
+
+  void write(const std::vector<std::string> &classes);
+
+private:
+  /// Takes the next literal bytes of the module.
+  std::string_view takeLiteral(int64_t count);
+  /// Writes the values of a state.
+  void writeState(const ExportPiece &piece, AtomicFile &to);
+  /// Writes a state beside the model.
+  void writeApart(const ExportPiece &piece, std::string_view head);
+
+  const Session &session;
+  const std::string &path;
+  AtomicFile file;
+  std::optional<AtomicFile> data;
+  uint64_t taken = 0;
+  std::string converted;
+};
+
+} // namespace
+
+std::string_view ModelWriter::takeLiteral(int64_t count) {
+  const ingot_module_t &module = session.getModule();
+  if (static_cast<uint64_t>(count) > module.export_literal_bytes - taken)
+    throw failure("module manifest: export",
+                  "longer than the module's literal bytes",
+                  "compile the model again");
+  std::string_view bytes(module.export_literal + taken, count);
+  taken += count;
+  return bytes;
+}
+
+void ModelWriter::writeState(const ExportPiece &piece, AtomicFile &to) {
+  const StateSpec &spec = *session.getManifest().findState(piece.state);
+  constexpr int64_t most = 1 << 20;
+  int64_t elements = spec.getElements();
+  for (int64_t i = 0; i < elements; i += most) {
+    int64_t count = std::min(most, elements - i);
+    converted.resize(count * getSize(piece.dtype));
+    readValues(session, spec, i, count, converted.data(), piece.dtype);
+    to.write(converted);
+  }
+}
+
+void ModelWriter::writeApart(const ExportPiece &piece, std::string_view head) {
+  // Readers map tensors from where a page begins.
+  constexpr uint64_t page = 4096;
+  data->write(std::string((page - data->getSize() % page) % page, '\0'));
+  uint64_t offset = data->getSize();
+  writeState(piece, *data);
+  file.write(makeInitializer(
+      std::string(head),
+      std::filesystem::path(getDataPath(path)).filename().string(), offset,
+      data->getSize() - offset));
+}
+
+void ModelWriter::write(const std::vector<std::string> &classes) {
+  const std::vector<ExportPiece> &pieces = session.getManifest().exportPieces;
+  size_t whole = countModelPieces(pieces);
+  for (size_t i = 0; i < whole; ++i)
+    if (pieces[i].state.empty())
+      file.write(takeLiteral(pieces[i].literal));
+    else
+      writeState(pieces[i], file);
+  for (size_t i = whole; i + 1 < pieces.size(); i += 2)
+    writeApart(pieces[i + 1], takeLiteral(pieces[i].literal));
+  if (!classes.empty())
+    file.write(makeMetadata("classes", nlohmann::json(classes).dump()));
+  // The model is only there with its data.
+  if (data)
+    data->commit();
+  file.commit();
+}
+
+std::string ingot::runtime::getDataPath(const std::string &path) {
+  return path + ".data";
+}
+
+bool ingot::runtime::hasDataFile(const Manifest &manifest,
+                                 const std::string &path) {
+  const std::vector<ExportPiece> &pieces = manifest.exportPieces;
+  return countModelPieces(pieces) < pieces.size() && !isSafeTensorsFile(path);
 }
 
 void ingot::runtime::exportModel(Session &session, const std::string &path,
                                  const std::vector<std::string> &classes) {
   const Manifest &manifest = session.getManifest();
-  const ingot_module_t &module = session.getModule();
   checkExportable(session, path);
   std::vector<LeavingState> leaving;
   if (!isSafeTensorsFile(path))
@@ -88,33 +226,9 @@ void ingot::runtime::exportModel(Session &session, const std::string &path,
       if (!piece.state.empty())
         leaving.push_back({manifest.findState(piece.state), piece.dtype});
   checkFinite(session, path, leaving);
-  if (isSafeTensorsFile(path)) {
+  if (isSafeTensorsFile(path))
     exportWeights(session, path);
-    return;
-  }
-  AtomicFile file(path);
-  uint64_t literal = 0;
-  std::string converted;
-  for (const ExportPiece &piece : manifest.exportPieces) {
-    if (piece.state.empty()) {
-      uint64_t left = module.export_literal_bytes - literal;
-      if (static_cast<uint64_t>(piece.literal) > left)
-        throw failure("module manifest: export",
-                      "longer than the module's literal bytes",
-                      "compile the model again");
-      file.write(module.export_literal + literal, piece.literal);
-      literal += piece.literal;
-      continue;
-    }
-    const StateSpec &spec = *manifest.findState(piece.state);
-    int64_t elements = spec.getElements();
-    converted.resize(elements * getSize(piece.dtype));
-    readValues(session, spec, 0, elements, converted.data(), piece.dtype);
-    file.write(converted);
-  }
-  const std::vector<std::string> &named =
-      classes.empty() ? manifest.classNames : classes;
-  if (!named.empty())
-    file.write(makeMetadata("classes", nlohmann::json(named).dump()));
-  file.commit();
+  else
+    ModelWriter(session, path)
+        .write(classes.empty() ? manifest.classNames : classes);
 }

@@ -19,8 +19,14 @@ namespace ingot::runtime {
 /// name.
 void checkExportable(const Session &session, const std::string &path);
 
+/// Returns the file beside an exported model that has its weights, of a large
+/// one.
+std::string getDataPath(const std::string &path);
+bool hasDataFile(const Manifest &manifest, const std::string &path);
+
 /// Writes the trained model as ONNX, or, to a file named *.safetensors, its
-/// parameters, frozen parameters and running statistics. Throws Error.
+/// parameters, frozen parameters and running statistics. Large ones are several
+/// files: getDataPath(), TensorFiles. Throws Error.
 /// No file is written unless all weights are finite, in the types of the file
 /// as well.
 void exportModel(Session &session, const std::string &path,

@@ -4,6 +4,7 @@
 import contextlib
 import dataclasses
 import io
+import json
 import logging
 import os
 import pathlib
@@ -428,6 +429,22 @@ class ExportTest(unittest.TestCase):
         safetensors.torch.save_file(whole.g.state_dict(), path)
         with self.assertRaisesRegex(ingot_torch.LoadError, "give module.g"):
             ingot_torch.load_trained(whole, path)
+
+    def test_brings_weights_home_from_several_files(self):
+        import safetensors.torch
+
+        values = {name: value + 1 for name, value in Loss().state_dict().items()}
+        places = {}
+        for i, (name, value) in enumerate(values.items()):
+            file = self.path.with_name(f"part-{i}.safetensors")
+            safetensors.torch.save_file({name: value}, file)
+            places[name] = file.name
+        index = self.path.with_name("weights.safetensors.index.json")
+        index.write_text(json.dumps({"metadata": {}, "weight_map": places}))
+        for path in (index, self.path.with_name("weights.safetensors")):
+            loaded = ingot_torch.load_trained(Loss(), path)
+            for name, value in loaded.state_dict().items():
+                self.assertTrue(torch.equal(value, values[name]), name)
 
     def test_refuses_weights_of_others(self):
         self.export(nn.Linear(2, 3), torch.randn(2, 2))

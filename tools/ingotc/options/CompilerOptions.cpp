@@ -224,6 +224,11 @@ static void addModelOptions(CLI::App &app, CompilerOptions &options,
                "started equal, and train its copies of weights apart")
       ->disable_flag_override()
       ->group(group);
+  app.add_flag("--external-data", options.import.externalData,
+               "trainers export the model as ONNX with its weights in "
+               "FILE.onnx.data beside it, as they do above 2 GiB")
+      ->disable_flag_override()
+      ->group(group);
   app.add_option("--loops", options.import.loops,
                  "loops of ONNX, and recurrent layers: rolled (compiled once "
                  "for all iterations), unrolled, or auto, by their size")

@@ -7,6 +7,9 @@ import pathlib
 import re
 import shutil
 
+import numpy as np
+import onnx
+import onnxruntime
 from harness import DIGITS, Skip, case, check, check_close, golden, initializers, read_log
 
 FORBIDDEN = ("python", "llvm", "mlir", "cuda", "cudnn", "cublas", "nccl", "torch", "not found")
@@ -249,3 +252,37 @@ def resumes(ingot):
     ingot.train(trainer, *data, "--steps", "7", "--save", folder)
     ingot.succeed([trainer, *data, "--steps", "14", "--resume", folder, "--export", resumed])
     check(whole.read_bytes() == resumed.read_bytes(), "the resumed run ends with other bits")
+
+
+@case("exports-weights-beside-the-model")
+def exports_data(ingot):
+    """--external-data, which large models do without being asked: the same model and weights, in two files."""
+    g = golden("cnn")
+    run = ["--data", g.data, "--no-shuffle", "--steps", "3"]
+    whole, apart = ingot.path("model.onnx"), ingot.path("model.onnx")
+    ingot.train(ingot.compile(g.model, *g.compile_flags("adamw")), *run, "--export", whole)
+    trainer = ingot.compile(g.model, *g.compile_flags("adamw"), "--external-data")
+    ingot.train(trainer, *run, "--export", apart)
+    data = apart.with_name("model.onnx.data")
+    check(data.exists() and not whole.with_name("model.onnx.data").exists(), "the data is not beside the model")
+    large = [name for name, values in initializers(whole).items() if values.nbytes >= 1024]
+    check(large, "no weight is large enough to be elsewhere")
+    tensors = {t.name: t for t in onnx.load(apart, load_external_data=False).graph.initializer}
+    places = {name: {e.key: e.value for e in t.external_data} for name, t in tensors.items() if t.external_data}
+    check(sorted(places) == sorted(large), f"{sorted(places)} are beside the model, not {sorted(large)}")
+    check(all(int(place["offset"]) % 4096 == 0 for place in places.values()), f"{places}")
+    onnx.checker.check_model(str(apart), full_check=True)
+    ours, theirs = initializers(apart), initializers(whole)
+    check(set(ours) == set(theirs), f"{set(ours) ^ set(theirs)}")
+    check(all((ours[name] == theirs[name]).all() for name in ours), "values differ")
+    outputs = []
+    for path in (whole, apart):
+        session = onnxruntime.InferenceSession(str(path))
+        with np.load(g.data) as arrays:
+            feeds = {value.name: arrays[value.name][: g.batch] for value in session.get_inputs()}
+        outputs.append(session.run(None, feeds))
+    check(all((a == b).all() for a, b in zip(*outputs)), "an ONNX runtime computes something else")
+    # The compiler takes it back, and neither file is lost to another output.
+    ingot.compile(apart, *g.compile_flags("adamw"))
+    ingot.check_error([trainer, *run, "--export", apart, "--log", data], 2, "writes, too")
+    ingot.check_error([trainer, *run, "--init", data, "--export", apart], 2, "is an input")

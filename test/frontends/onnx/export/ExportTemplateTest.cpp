@@ -90,17 +90,71 @@ std::string assemble(const ExportTemplate &exported, mlir::ModuleOp module) {
   return bytes;
 }
 
-TEST(ExportTemplate, GivesTheModelBack) {
-  onnx::ModelProto model = makeModel();
+mlir::FailureOr<onnx_import::ImportedModel>
+importModel(const onnx::ModelProto &model,
+            const onnx_import::ImportOptions &options,
+            mlir::MLIRContext &context) {
   llvm::SmallString<128> path;
-  ASSERT_FALSE(llvm::sys::fs::createTemporaryFile("model", "onnx", path));
+  if (llvm::sys::fs::createTemporaryFile("model", "onnx", path))
+    return mlir::failure();
   llvm::FileRemover remover(path);
   std::ofstream(path.c_str(), std::ios::binary) << model.SerializeAsString();
+  return onnx_import::importOnnx(path, options, context);
+}
+
+TEST(ExportTemplate, LeavesLargeWeightsToAnotherFile) {
+  onnx::ModelProto model = makeModel();
+  onnx::GraphProto &graph = *model.mutable_graph();
+  std::vector<float> wide(3 * 128, 0.5f);
+  addInitializer(graph, "wide", {3, 128})
+      .set_raw_data(wide.data(), wide.size() * sizeof(float));
+  addNode(graph, "MatMul", {"a", "wide"}, "z");
+  addValue(*graph.add_output(), "z", "n");
+  graph.mutable_output(1)
+      ->mutable_type()
+      ->mutable_tensor_type()
+      ->mutable_shape()
+      ->mutable_dim(1)
+      ->set_dim_value(128);
 
   mlir::MLIRContext context;
   onnx_import::ImportOptions options;
   options.batch = 4;
-  auto imported = onnx_import::importOnnx(path, options, context);
+  options.externalData = true;
+  auto imported = importModel(model, options, context);
+  ASSERT_TRUE(mlir::succeeded(imported));
+  const ExportTemplate &exported = imported->exportTemplate;
+  EXPECT_TRUE(exported.isExternal);
+  EXPECT_EQ(exported.obstacle, "");
+  ASSERT_EQ(exported.segments.size(), 4u);
+  EXPECT_EQ(exported.segments[0].state, "raw");
+  EXPECT_EQ(exported.segments[1].state, "typed");
+  EXPECT_EQ(exported.segments[2].state, "");
+  EXPECT_GT(exported.segments[2].literalBytes, 0);
+  EXPECT_EQ(exported.segments[3].state, "wide");
+
+  ExportTemplate inside = exported;
+  inside.segments.pop_back();
+  size_t head = exported.segments[3].literalBytes;
+  inside.literal.resize(inside.literal.size() - head);
+  onnx::ModelProto back;
+  ASSERT_TRUE(back.ParseFromString(assemble(inside, *imported->module)));
+  ASSERT_EQ(back.graph().initializer_size(), 3);
+  EXPECT_EQ(back.graph().initializer(2).name(), "unused");
+  onnx::TensorProto tensor;
+  ASSERT_TRUE(tensor.ParseFromString(
+      exported.literal.substr(exported.literal.size() - head)));
+  EXPECT_EQ(tensor.name(), "wide");
+  EXPECT_EQ(tensor.dims_size(), 2);
+  EXPECT_FALSE(tensor.has_raw_data());
+}
+
+TEST(ExportTemplate, GivesTheModelBack) {
+  onnx::ModelProto model = makeModel();
+  mlir::MLIRContext context;
+  onnx_import::ImportOptions options;
+  options.batch = 4;
+  auto imported = importModel(model, options, context);
   ASSERT_TRUE(mlir::succeeded(imported));
   const ExportTemplate &exported = imported->exportTemplate;
   EXPECT_EQ(exported.obstacle, "");
