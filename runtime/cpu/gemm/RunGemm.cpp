@@ -7,6 +7,7 @@
 #include "runtime/cpu/gemm/RegionGemm.h"
 #include "runtime/cpu/gemm/SplitGemm.h"
 #include "runtime/cpu/gemm/kernels/GemmKernels.h"
+#include "runtime/cpu/gemm/kernels/TileTable.h"
 #include "runtime/cpu/threads/ThreadPool.h"
 
 #include <algorithm>
@@ -35,6 +36,17 @@ const Kernels &ingot::runtime::gemm::getStrassenKernels() {
   return kernels;
 #else
   return genericStrassenKernels;
+#endif
+}
+
+const Kernels &ingot::runtime::gemm::getTileKernels(int32_t type) {
+#ifdef __x86_64__
+  return type == INGOT_BF16  ? tileKernels.bf16
+         : type == INGOT_F16 ? tileKernels.f16
+                             : tileKernels.f32;
+#else
+  (void)type;
+  return getVectorKernels();
 #endif
 }
 

@@ -36,6 +36,7 @@
 #include "tools/ingotc/compile/MeasuredProfile.h"
 #include "tools/ingotc/compile/Plan.h"
 #include "tools/ingotc/compile/RemarksFile.h"
+#include "tools/ingotc/compile/UsedKernels.h"
 #include "tools/ingotc/instrumentation/CompileProgress.h"
 #include "tools/ingotc/instrumentation/PassDump.h"
 #include "tools/ingotc/options/LibraryName.h"
@@ -428,6 +429,7 @@ int Compiler::run(LinkInput &link, size_t index) {
         ->setAttr(name, builder.getI64IntegerAttr(static_cast<int64_t>(bytes)));
   };
   std::string text = manifest(storage);
+  cpu::KernelFamilies kernels = findUsedKernels(*model.module);
   // Callers of a library read their data.
   link.hasPictures =
       options.emit == "exe" && takesPictures(runtime::parseManifest(text));
@@ -472,6 +474,8 @@ int Compiler::run(LinkInput &link, size_t index) {
                   "report this with the model, and compile a trainer for each");
   abi::CpuLevel level = abi::getLeastLevel(target.getHost().features);
   link.level = index == 0 ? level : std::min(level, before.level);
+  link.kernels = kernels;
+  link.kernels.add(before.kernels);
   link.objects = std::move(before.objects);
   link.objects.push_back(std::move(*object));
   link.dataParallel = pipeline.dataParallel;

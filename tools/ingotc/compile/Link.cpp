@@ -195,16 +195,36 @@ static std::string findLine(const std::vector<LinkLine> &lines,
                 "build all targets, and keep bin and lib side by side");
 }
 
-/// Returns the symbols of kernels for processors below the level, of which each
-/// family of kernels has a table: `NAMESPACE::genericKernels` is one.
+/// Returns an expression for the symbols of kernels that a trainer never runs:
+/// those for processors below its level, and families that its steps do not
+/// reach. Each family has a table for each level: `NAMESPACE::genericKernels`
+/// is one. Empty if there are none.
+static std::string describeUnusedKernels(abi::CpuLevel level,
+                                         const cpu::KernelFamilies &used) {
+  llvm::SmallVector<llvm::StringRef> parts;
+  if (level >= abi::CpuLevel::V3)
+    parts.push_back("[0-9]generic[A-Za-z]*KernelsE$");
+  if (level >= abi::CpuLevel::V4)
+    parts.push_back("[0-9]avx2[A-Za-z]*KernelsE$");
+  if (!used.depthwise)
+    parts.push_back("9depthwise[0-9]+[a-z0-9]*KernelsE$");
+  if (!used.winograd)
+    parts.push_back("8winograd[0-9]+[a-z0-9]*KernelsE$");
+  if (!used.strassen)
+    parts.push_back("StrassenKernelsE$");
+  if (!used.halves)
+    parts.push_back("[0-9](dot|tile)KernelsE$");
+  return llvm::join(parts, "|");
+}
+
+/// Returns the symbols of kernels that a trainer never runs.
 static std::vector<std::string>
-findUnusedKernels(const std::vector<LinkLine> &lines, abi::CpuLevel level) {
-  llvm::Regex unused(level >= abi::CpuLevel::V4
-                         ? "[0-9](generic|avx2)[A-Za-z]*KernelsE$"
-                         : "[0-9]generic[A-Za-z]*KernelsE$");
+findUnusedKernels(const std::vector<LinkLine> &lines, const LinkInput &input) {
   std::vector<std::string> names;
-  if (level < abi::CpuLevel::V3)
+  std::string expression = describeUnusedKernels(input.level, input.kernels);
+  if (expression.empty())
     return names;
+  llvm::Regex unused(expression);
   for (const LinkLine &line : lines) {
     // Libraries of others have none.
     if (line.kind != "archive" ||
@@ -236,12 +256,15 @@ static bool isPart(const LinkLine &line, Product product, bool dataParallel) {
     return false;
   // The program that a static library becomes a part of has the rest.
   if (product == Product::StaticLibrary)
-    return kind == "archive" || kind == "embed";
+    return kind == "archive" || kind == "embed" || kind == "inside";
   // Transports are loaded. Here they only say which functions of the C++
   // library they expect of the trainer.
   if (kind == "transport")
     return dataParallel;
-  return kind != (product == Product::Program ? "embed" : "entry");
+  // A library takes nothing along.
+  if (product == Product::Program)
+    return kind != "embed" && kind != "inside";
+  return kind != "entry" && kind != "bundle";
 }
 
 /// Appends what is linked to the arguments of the linker.
@@ -293,7 +316,7 @@ static void addParts(const LinkInput &input, const std::vector<LinkLine> &lines,
     args.insert(args.end(),
                 {"-u", "ingot_connect_ranks", "--allow-shlib-undefined"});
   // They are never chosen: without an address nothing of them is linked.
-  for (const std::string &name : findUnusedKernels(lines, input.level))
+  for (const std::string &name : findUnusedKernels(lines, input))
     args.push_back("--defsym=" + name + "=0");
   args.push_back("--start-group");
   args.insert(args.end(), middle.begin(), middle.end());

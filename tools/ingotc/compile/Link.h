@@ -9,6 +9,7 @@
 #define INGOT_TOOLS_INGOTC_COMPILE_LINK_H
 
 #include "runtime/abi/Processor.h"
+#include "runtime/cpu/plan/KernelFamilies.h"
 
 #include <string>
 #include <vector>
@@ -36,6 +37,8 @@ struct LinkInput {
   /// The level of x86-64 that every processor has on which the trainer runs:
   /// kernels for lower ones are left out.
   abi::CpuLevel level = abi::CpuLevel::Baseline;
+  /// The families of kernels that the steps can reach: others are left out.
+  cpu::KernelFamilies kernels;
 };
 
 /// The parts of a library besides those of a trainer.

@@ -70,9 +70,19 @@ inline Vector addProduct(Vector sum, float left, Vector right) {
 #endif
 }
 
-/// How the sums of a tile with whole vectors are stored, and those of other
-/// tiles.
-enum class Put { Store, Add, Stream, Part };
+/// Writes the columns of a tile that a part of its last vector is in, or adds
+/// to them. It is called for tiles at the edges, and would be most of the code
+/// of each if it were in them.
+__attribute__((noinline)) void storePart(const Tile &t, const float *sums,
+                                         int64_t rows, int64_t vectors) {
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t v = 0; v < vectors; ++v, sums += kLanes)
+      storeColumns(t.c + r * t.cStep + v * kLanes, load(sums),
+                   t.columns - v * kLanes, t.adds);
+}
+
+/// How the sums of a tile with whole vectors are stored.
+enum class Put { Store, Add, Stream };
 
 template <Put How, int Rows, int Vectors>
 __attribute__((always_inline)) inline void
@@ -84,10 +94,8 @@ storeTile(const Tile &t, const Vector (&sum)[Rows][Vectors]) {
     for (int v = 0; v < Vectors; ++v, to += kLanes)
       if constexpr (How == Put::Stream)
         stream(to, sum[r][v]);
-      else if constexpr (How != Put::Part)
-        store(to, How == Put::Add ? load(to) + sum[r][v] : sum[r][v]);
       else
-        storeColumns(to, sum[r][v], t.columns - v * kLanes, t.adds);
+        store(to, How == Put::Add ? load(to) + sum[r][v] : sum[r][v]);
   }
 }
 
@@ -213,7 +221,13 @@ void multiplyTile(const Tile &t) {
     return storeTile<Put::Store>(t, sum);
   if (isWhole)
     return storeTile<Put::Add>(t, sum);
-  storeTile<Put::Part>(t, sum);
+  alignas(64) float sums[Rows * Vectors * kLanes];
+#pragma unroll
+  for (int r = 0; r < Rows; ++r)
+#pragma unroll
+    for (int v = 0; v < Vectors; ++v)
+      store(sums + (r * Vectors + v) * kLanes, sum[r][v]);
+  storePart(t, sums, Rows, Vectors);
 }
 
 /// Calls multiplyTile for the rows of a tile, a number that is known only when

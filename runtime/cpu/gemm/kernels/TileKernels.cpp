@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "runtime/cpu/gemm/kernels/GemmKernels.h"
+#include "runtime/cpu/gemm/kernels/TileTable.h"
 
 #ifdef __x86_64__
 #include "runtime/cpu/gemm/kernels/Avx512Lanes.h"
@@ -529,7 +529,8 @@ INGOT_AMX static void roundSums(const float *sums, int32_t type, uint16_t *to,
   _mm512_mask_storeu_epi16(to + i, _mm512_kunpackw(high, low), last);
 }
 
-template <typename Format, int32_t type> static const Kernels &getKernels() {
+template <typename Format, int32_t type>
+static constexpr Kernels makeKernels() {
   constexpr cpu::GemmBlocking blocking = cpu::getTileBlocking(type);
   constexpr int64_t depth = Format::kSteps * kDepth;
   static_assert(blocking.tileRows == kTileRows &&
@@ -539,30 +540,22 @@ template <typename Format, int32_t type> static const Kernels &getKernels() {
                     Format::kParts * kPartBytes,
                 "a step of a panel has all parts");
   static_assert(kTileRows * blocking.getLineBytes(depth) <= cpu::kL1Bytes);
-  static constexpr Kernels kernels = {blocking,
-                                      Format::kIsChain,
-                                      depth,
-                                      packA<Format>,
-                                      packB<Format>,
-                                      multiplyTile<Format>,
-                                      /*multiplyVector=*/nullptr,
-                                      roundSums,
-                                      begin,
-                                      end};
-  return kernels;
+  return {blocking,
+          Format::kIsChain,
+          depth,
+          packA<Format>,
+          packB<Format>,
+          multiplyTile<Format>,
+          /*multiplyVector=*/nullptr,
+          roundSums,
+          begin,
+          end};
 }
 
-const Kernels &ingot::runtime::gemm::getTileKernels(int32_t type) {
-  return type == INGOT_BF16  ? getKernels<PlainFormat, INGOT_BF16>()
-         : type == INGOT_F16 ? getKernels<F16Format, INGOT_F16>()
-                             : getKernels<F32Format, INGOT_F32>();
-}
+static constexpr Kernels kBf16 = makeKernels<PlainFormat, INGOT_BF16>();
+static constexpr Kernels kF16 = makeKernels<F16Format, INGOT_F16>();
+static constexpr Kernels kF32 = makeKernels<F32Format, INGOT_F32>();
 
-#else
-
-const ingot::runtime::gemm::Kernels &
-ingot::runtime::gemm::getTileKernels(int32_t) {
-  return getVectorKernels();
-}
+const TileTable ingot::runtime::gemm::tileKernels = {kBf16, kF16, kF32};
 
 #endif
