@@ -43,7 +43,8 @@ struct alignas(__STDCPP_DEFAULT_NEW_ALIGNMENT__) Header {
   uint32_t power;
 };
 
-constexpr uint32_t kLeast = 6, kMost = 26;
+[[maybe_unused]] constexpr uint32_t kLeast = 6;
+constexpr uint32_t kMost = 26;
 
 } // namespace
 
@@ -63,6 +64,9 @@ void ingot::runtime::releaseStepMemory() {
     while (void *block = size.take())
       std::free(block);
 }
+
+// Sanitizers have operators of their own, which see more of each block.
+#if !__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer)
 
 /// Returns memory with its header, or null.
 static void *allocate(size_t bytes) {
@@ -96,3 +100,5 @@ void operator delete(void *memory) noexcept {
 }
 
 void operator delete(void *memory, size_t) noexcept { operator delete(memory); }
+
+#endif

@@ -3,9 +3,15 @@
 # repository root and the build root are the include roots of everything.
 
 add_compile_options(-Wall -Wextra -Wno-unused-parameter -fno-omit-frame-pointer)
+if(INGOT_SANITIZE STREQUAL "thread")
+  set(sanitizers -fsanitize=thread)
+elseif(INGOT_SANITIZE)
+  set(sanitizers -fsanitize=address,undefined)
+  add_compile_options(-fno-sanitize=vptr,function)
+endif()
 if(INGOT_SANITIZE)
-  add_compile_options(-fsanitize=address,undefined -fno-sanitize=vptr,function -O1)
-  add_link_options(-fsanitize=address,undefined)
+  add_compile_options(${sanitizers} -O1)
+  add_link_options(${sanitizers})
 endif()
 
 include_directories("${CMAKE_SOURCE_DIR}" "${CMAKE_BINARY_DIR}")
