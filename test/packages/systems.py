@@ -50,6 +50,7 @@ def make_system(suite, folder):
     if (folder / "usr/bin/python3").exists():
         return
     shutil.rmtree(folder, ignore_errors=True)
+    folder.parent.mkdir(parents=True, exist_ok=True)
     run(["mmdebstrap", "--quiet", "--mode=root", "--variant=essential", f"--include={PYTHON}", suite, folder])
 
 
@@ -62,10 +63,10 @@ def inside(folder, script):
     return run(["unshare", "--mount", "--pid", "--fork", "bash", "-c", enter, script], env=environment)
 
 
-def train(compiler, examples):
-    data = [f"--data {examples}/train.npz --eval-data {examples}/eval.npz --export /tmp/out.onnx", *EPOCHS]
+def train(compiler, examples, folder):
+    data = [f"--data {examples}/train.npz --eval-data {examples}/eval.npz --export out.onnx", *EPOCHS]
     return (
-        f"cd /tmp; rm -f digits out.onnx; {compiler} {examples}/digits.onnx -o digits {' '.join(FLAGS)} 2>&1; "
+        f"cd {folder}; rm -f digits out.onnx; {compiler} {examples}/digits.onnx -o digits {' '.join(FLAGS)} 2>&1; "
         f"./digits {' '.join(data)} 2>&1; sha256sum digits out.onnx"
     )
 
@@ -108,7 +109,7 @@ def main():
 
         examples = ROOT / "docs/examples/digits"
         environment = {**os.environ, "INGOT_MACHINE": "built-in", "OMP_NUM_THREADS": "2"}
-        script = train(options.build_dir / "bin/ingotc", examples).replace("/tmp", str(scratch))
+        script = train(options.build_dir.resolve() / "bin/ingotc", examples, scratch)
         expected = run(["bash", "-ec", script], env=environment)
         sums = expected.split("\n")[-3:-1]
         check(accuracy_of(expected) >= LEAST_ACCURACY, expected[-500:])
@@ -139,7 +140,7 @@ def main():
             for package, (install, compiler, remove) in ways.items():
                 inside(system, install)
                 start = time.monotonic()
-                printed = inside(system, train(compiler, "/srv/digits"))
+                printed = inside(system, train(compiler, "/srv/digits", "/tmp"))
                 seconds = time.monotonic() - start
                 if package == wheel.name:
                     (system / "srv/api.py").write_text(API)
