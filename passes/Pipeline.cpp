@@ -91,8 +91,7 @@ void ingot::buildTrainingPipeline(OpPassManager &manager,
   // Once per step, and before gradients are looked at: all ranks clip, and
   // skip, alike.
   if (options.dataParallel)
-    manager.addPass(createReduceGradients(
-        {options.bucketMb, options.gradComm, options.zero}));
+    manager.addPass(createReduceGradients({options.gradComm}));
   if (accumulates || options.dataParallel)
     manager.addPass(createAverageGradients());
   if (scales)
@@ -108,8 +107,11 @@ void ingot::buildTrainingPipeline(OpPassManager &manager,
   manager.addPass(createApplyOptimizer(update));
   if (scales || options.guard)
     manager.addPass(createGuardUpdates({/*always=*/options.guard}));
-  if (options.dataParallel)
+  // When it is known what is computed from which sum.
+  if (options.dataParallel) {
+    manager.addPass(createFormBuckets({options.bucketMb, options.zero}));
     manager.addPass(createCompressGradients({options.gradComm}));
+  }
   // Before copies of whole parameters are made.
   if (options.dataParallel && options.zero > 0)
     manager.addPass(createShardUpdates({/*gradients=*/options.zero > 1}));

@@ -3,6 +3,7 @@
 #include "dialects/reference/Interpreter.h"
 
 #include "dialects/ingot/ir/Signature.h"
+#include "dialects/reference/RankExchange.h"
 #include "dialects/reference/Registry.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/Support/raw_ostream.h"
@@ -24,6 +25,7 @@ static const Registry &getRegistry() {
     registerContraction(filled);
     registerAttention(filled);
     registerCollective(filled);
+    registerExchange(filled);
     registerConvolution(filled);
     registerPooling(filled);
     registerNormalization(filled);
@@ -213,6 +215,8 @@ Scope::runRanks(Block &block, std::vector<std::vector<Tensor>> arguments) {
     for (Scope &rank : ranks)
       if (llvm::Error error = rank.run(op))
         return at(&op, std::move(error));
+    if (llvm::Error error = checkRanks(&op, static_cast<int64_t>(ranks.size())))
+      return at(&op, std::move(error));
     if (knowsRanks(&op)) {
       std::vector<SmallVector<Tensor>> results;
       std::vector<SmallVector<const Tensor *>> operands;
@@ -248,6 +252,8 @@ llvm::Expected<std::vector<Tensor>> Scope::run(Block &block,
         return at(&op, invalid("the interpreter does not support branches"));
       return copyOperands(op);
     }
+    if (llvm::Error error = checkRanks(&op, /*ranks=*/1))
+      return at(&op, std::move(error));
     if (llvm::Error error = run(op))
       return at(&op, std::move(error));
     release(op);

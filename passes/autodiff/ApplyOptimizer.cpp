@@ -9,7 +9,6 @@
 
 #include "passes/autodiff/Passes.h"
 
-#include "dialects/ingot/analysis/Shards.h"
 #include "dialects/ingot/ir/Diagnostics.h"
 #include "dialects/ingot/ir/Imported.h"
 #include "dialects/ingot/ir/Signature.h"
@@ -107,8 +106,8 @@ private:
                                                 const Request &request);
   void eraseUnusedMoments(Signature step);
   Value countSteps(Signature step, Arithmetic a, ResultList &results);
-  Value clipFactor(OpBuilder &builder, Arithmetic a, Value clipNorm,
-                   const Shards &shards, Request &request, ResultList &results);
+  Value clipFactor(Arithmetic a, Value clipNorm, Request &request,
+                   ResultList &results);
   void addMoments(FlatSymbolRefAttr parameter, RankedTensorType stored,
                   const Request &request, StateAdder &states,
                   SmallVectorImpl<Signature::State> &moments);
@@ -291,66 +290,21 @@ Value ApplyOptimizer::countSteps(Signature step, Arithmetic a,
   return next;
 }
 
-/// The sum of the squares of the gradient's elements that the rank has. Of a
-/// gradient that is a sum over ranks times scalars, from that sum: nothing else
-/// has to be in memory.
-static Value shardSquareSum(OpBuilder &builder, Arithmetic a, Value gradient,
-                            ShardAttr shard) {
-  Type f64 = builder.getF64Type();
-  Value factor;
-  while (Operation *def = gradient.getDefiningOp()) {
-    if (auto cast = dyn_cast<CastOp>(def)) {
-      gradient = cast->getOperand(0);
-      continue;
-    }
-    auto product = dyn_cast<MulOp>(def);
-    auto scale =
-        product ? product.getRhs().getDefiningOp<BroadcastOp>() : BroadcastOp();
-    if (!scale || tensorType(scale->getOperand(0)).getRank() != 0)
-      break;
-    Value scalar = a.cast(scale->getOperand(0), f64);
-    factor = factor ? a.mul(factor, scalar) : scalar;
-    gradient = product.getLhs();
-  }
-  Value sum = ShardSquareSumOp::create(builder, gradient.getLoc(),
-                                       RankedTensorType::get({}, f64), gradient,
-                                       shard.getFirst(), shard.getOf());
-  return factor ? a.mul(sum, a.square(factor)) : sum;
-}
-
 /// min(1, clip_norm / (norm of all gradients + epsilon)), or 1 for a clip_norm
 /// of 0; reports the norm.
-Value ApplyOptimizer::clipFactor(OpBuilder &builder, Arithmetic a,
-                                 Value clipNorm, const Shards &shards,
-                                 Request &request, ResultList &results) {
+Value ApplyOptimizer::clipFactor(Arithmetic a, Value clipNorm, Request &request,
+                                 ResultList &results) {
   Type f64 = Float64Type::get(&getContext());
-  Value squares, ownSquares;
-  auto addTo = [&](Value &sum, Value addend) {
-    sum = sum ? a.add(sum, addend) : addend;
-  };
+  Value squares;
   for (const ResultList::Entry &entry : results.entries) {
     if (!entry.gradient())
       continue;
-    Group *group = request.findGroup(entry.gradient().getValue());
-    auto ifActive = [&](Value sum) {
-      return group ? a.select(group->isActive, sum, 0.0) : sum;
-    };
-    if (ShardAttr shard = shards.lookup(entry.value)) {
-      addTo(ownSquares,
-            ifActive(shardSquareSum(builder, a, entry.value, shard)));
-      continue;
-    }
     Value gradient =
         a.cast(entry.value, updateElement(tensorType(entry.value)));
-    addTo(squares, ifActive(a.cast(a.sumAll(a.square(gradient)), f64)));
-  }
-  if (ownSquares) {
-    Location loc = NameLoc::get(builder.getStringAttr("norm of all shards"));
-    auto start = AllReduceStartOp::create(builder, loc, ownSquares);
-    addTo(squares, AllReduceWaitOp::create(builder, loc, ownSquares.getType(),
-                                           start.getBucket())
-                       .getParts()
-                       .front());
+    Value sum = a.cast(sumSquares(a, gradient), f64);
+    if (Group *group = request.findGroup(entry.gradient().getValue()))
+      sum = a.select(group->isActive, sum, 0.0);
+    squares = squares ? a.add(squares, sum) : sum;
   }
   Value norm = a.sqrt(squares);
   results.addNamed("grad_norm", a.cast(norm, Float32Type::get(&getContext())));
@@ -482,19 +436,6 @@ void ApplyOptimizer::runOnOperation() {
   if (failed(request))
     return signalPassFailure();
 
-  FailureOr<Shards> shards = Shards::of(func);
-  if (failed(shards))
-    return signalPassFailure();
-  if (!shards->empty() && !request->optimizer->isElementwise()) {
-    (void)emitOptionError(
-        &getContext(), "optimizer",
-        "'" + request->name +
-            "' computes norms of whole parameters, and with --zero a rank has "
-            "only a shard of each",
-        "choose another optimizer, or compile with --zero 0");
-    return signalPassFailure();
-  }
-
   // An imported optimizer clips if its model does.
   clip = clip || (request->given && request->given.get(kClipNormName));
   auto parameters = step.mapStates();
@@ -527,8 +468,8 @@ void ApplyOptimizer::runOnOperation() {
   if (!request->groups.empty())
     number = startStep();
   if (clip)
-    shared.clipFactor = clipFactor(builder, a, hyper.lookup(kClipNormName),
-                                   *shards, *request, results);
+    shared.clipFactor =
+        clipFactor(a, hyper.lookup(kClipNormName), *request, results);
   if (!number)
     number = startStep();
   request->optimizer->buildScalars(a, hyper, number);

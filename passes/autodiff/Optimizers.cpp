@@ -17,6 +17,12 @@
 using namespace mlir;
 using namespace ingot;
 
+Value ingot::sumSquares(Arithmetic a, Value x) {
+  if (tensorType(x).getRank() == 0)
+    x = a.reshape(x, {1});
+  return a.sumAll(a.square(x));
+}
+
 /// A f64 scalar in every element of a tensor like `like`.
 static Value spread(Arithmetic a, Value scalar, Value like) {
   RankedTensorType type = tensorType(like);
@@ -206,7 +212,6 @@ public:
                                              {"weight_decay", 1e-2}};
     return all;
   }
-  bool isElementwise() const override { return false; }
   void buildScalars(Arithmetic a, const Hyperparameters &hyper,
                     Value step) override {
     AdamBase::buildScalars(a, hyper, step);
@@ -218,8 +223,8 @@ public:
     r = a.mul(r, spread(a, inverseCorrection1, r));
     if (u.decays)
       r = addScaled(a, r, decay, u.parameter);
-    Value weightNorm = a.sqrt(a.sumAll(a.square(u.parameter)));
-    Value stepNorm = a.sqrt(a.sumAll(a.square(r)));
+    Value weightNorm = a.sqrt(sumSquares(a, u.parameter));
+    Value stepNorm = a.sqrt(sumSquares(a, r));
     // A norm of zero says nothing about the scale: the ratio is 1.
     Value bothPositive = a.logicalAnd(a.compare(Predicate::GT, weightNorm, 0.0),
                                       a.compare(Predicate::GT, stepNorm, 0.0));

@@ -49,9 +49,6 @@ public:
   /// zero.
   virtual llvm::ArrayRef<llvm::StringLiteral> moments() const = 0;
 
-  /// Whether an element's update depends on no other elements.
-  virtual bool isElementwise() const { return true; }
-
   /// Builds the scalars that all updates share. `step` is the number of this
   /// step from 1, in f64.
   virtual void buildScalars(Arithmetic a, const Hyperparameters &hyper,
@@ -60,6 +57,10 @@ public:
   /// Builds the update; returns the parameter's next value.
   virtual mlir::Value buildUpdate(Arithmetic a, ParameterUpdate &update) = 0;
 };
+
+/// Returns the sum of the squares of all elements: a reduction, of a scalar
+/// too.
+mlir::Value sumSquares(Arithmetic a, mlir::Value x);
 
 } // namespace ingot
 

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/ingot/builders/Builders.h"
+#include "dialects/ingot/partition/Partitionable.h"
 #include "dialects/ingot/support/Remarks.h"
 #include "dialects/ingot/target/Target.h"
 #include "mlir/Analysis/TopologicalSortUtils.h"
@@ -37,30 +38,52 @@ int64_t countElements(Value value) {
 }
 int64_t countRows(Value value) { return tensorType(value).getDimSize(0); }
 
+/// How an op is computed in chunks of rows: contiguous ranges of equal length
+/// along the first dimension.
+struct RowParts {
+  enum Kind {
+    None,
+    /// The results are split into chunks, too.
+    Rows,
+    /// The results are split into chunks, but their readers need the whole
+    /// tensor.
+    LastRows,
+    /// The result is the sum of the results of the chunks.
+    Sum
+  } kind = None;
+  /// The operands that are split; the others are read whole.
+  llvm::SmallBitVector cut = {};
+  Factor factor = {};
+};
+
+/// Returns whether a factor is that of the rows of all dimensions that have it.
+bool isOfRows(ArrayRef<int64_t> dims) {
+  return llvm::all_of(dims, [](int64_t dim) { return dim <= 0; });
+}
+
 /// Returns how an op is split if some of its operands are split into chunks.
 RowParts splitRows(Operation *op, function_ref<bool(Value)> isCut) {
-  if (auto rows = dyn_cast<RowSplit>(op))
-    return rows.splitRows(isCut);
-  auto body = dyn_cast<ScalarBody>(op);
-  // The elements of an op without operands may depend on their position.
-  if (!body || isa<Reduction>(op) || op->getNumOperands() == 0)
-    return {};
-  RowParts split{RowParts::Rows, llvm::SmallBitVector(op->getNumOperands())};
-  for (OpOperand &operand : op->getOpOperands()) {
-    unsigned number = operand.getOperandNumber();
-    auto dims = body.getReadDims(number);
-    if (!dims)
-      return {};
-    for (auto [at, dim] : llvm::enumerate(*dims)) {
-      if (dim == 0 && at != 0)
-        return {};
-      if (dim == 0)
-        split.cut.set(number);
-    }
-    if (isCut(operand.get()) && !split.cut.test(number))
-      return {};
+  for (const Factor &factor : getFactors(op)) {
+    bool isSum = factor.kind == Factor::Sum;
+    if ((factor.kind != Factor::Free && !isSum) ||
+        !isOfRows(factor.operandDims) || !isOfRows(factor.resultDims) ||
+        (!isSum && llvm::is_contained(factor.resultDims, -1)))
+      continue;
+    RowParts split{RowParts::Sum, llvm::SmallBitVector(op->getNumOperands()),
+                   factor};
+    bool isWhole = false;
+    for (OpOperand &operand : op->getOpOperands())
+      if (factor.operandDims[operand.getOperandNumber()] == 0)
+        split.cut.set(operand.getOperandNumber());
+      else
+        isWhole |= isCut(operand.get());
+    if (isWhole || (isSum && split.cut.none()))
+      continue;
+    if (!isSum)
+      split.kind = isContraction(op) ? RowParts::LastRows : RowParts::Rows;
+    return split;
   }
-  return split;
+  return {};
 }
 
 /// The ops that depend on the matmul of a linear layer, up to results that are
@@ -127,10 +150,10 @@ Chunks::Chunks(MatmulOp matmul, int64_t minRows, int64_t maxParts)
 void Chunks::follow() {
   auto test = [&](Value value) { return isCut(value); };
   cut.insert(matmul);
-  llvm::SmallBitVector left(2);
-  left.set(0);
   Operation *first = matmul.getDefiningOp();
-  ops.push_back({first, {RowParts::Rows, left}});
+  RowParts rows = splitRows(first, [](Value) { return false; });
+  rows.kind = RowParts::Rows;
+  ops.push_back({first, rows});
   for (Operation *op = first->getNextNode(); op; op = op->getNextNode()) {
     if (!llvm::any_of(op->getOperands(), test))
       continue;
@@ -243,8 +266,9 @@ Operation *Chunks::buildPart(OpBuilder &builder, IRMapping &mapping,
   copy->setOperands(operands);
   if (split.kind == RowParts::Sum)
     return copy;
-  if (auto rows = dyn_cast<RowSplit>(copy))
-    rows.setRows(tensorType(op->getResult(0)).getDimSize(0) / parts);
+  if (auto partitionable = dyn_cast<Partitionable>(copy))
+    partitionable.setFactorSize(split.factor,
+                                countRows(op->getResult(0)) / parts);
   for (auto [from, to] : llvm::zip(op->getResults(), copy->getResults())) {
     RankedTensorType type = tensorType(from);
     SmallVector<int64_t> shape(type.getShape());

@@ -11,22 +11,17 @@
 include "mlir/Pass/PassBase.td"
 
 def ReduceGradients : Pass<"ingot-reduce-gradients", "::mlir::ModuleOp"> {
-  let summary = "all-reduces gradients over the ranks, in buckets";
+  let summary = "gradients become sums over ranks";
   let description = [{
     Each gradient that `@train_step` returns, the loss, its weight and sums that metrics are computed from
-    (`metric.NAME`) become the sum over the ranks of the run;
+    (`metric.NAME`) become the sum over the ranks of the axis `data`;
     without the result `loss_weight` (`--ingot-attach-loss=weigh`) each rank has weight 1. `--ingot-average-gradients`
     turns the sums into means over all samples that count on any rank. With `grad-comm`, f32 gradients are rounded
     before they are sent, and sums after each addition; the loss is not. Running statistics become the mean over
     ranks, so that all states stay equal on all ranks.
 
-    Tensors of one element type share buckets, in the order in which they are computed, so that the all-reduce of the
-    first bucket overlaps with the computation of later gradients; a bucket that has reached `bucket-mb` is full. By
-    default, the size is the one at which the exposed time of the last bucket on the link equals the sum of the
-    latencies of all buckets (sqrt(total bytes x bandwidth x latency) of the machine, docs/machine.md), and at most 25
-    MiB. The all-reduce of a bucket starts after its last part, and the wait is at the end of the step, before the
-    optimizer that is added there. With `zero`, buckets of gradients are reduce-scattered. All ranks run the same
-    step, and therefore start the same buckets in the same order.
+    What comes next, such as norms and updates, sees sums and knows nothing of ranks. `--ingot-form-buckets` decides
+    how they are exchanged.
 
     Before:
     ```mlir
@@ -34,20 +29,58 @@ def ReduceGradients : Pass<"ingot-reduce-gradients", "::mlir::ModuleOp"> {
     ```
     After:
     ```mlir
-    %bucket = ingot.all_reduce_start %loss, %one, %gb, %gw : (tensor<f32>, tensor<f32>, tensor<3xf32>, tensor<4x3xf32>) -> tensor<60xf32>
-    %sums:4 = ingot.all_reduce_wait %bucket : (tensor<60xf32>) -> (tensor<f32>, tensor<f32>, tensor<3xf32>, tensor<4x3xf32>)
-    return %sums#0, %sums#1, %sums#3, %sums#2
+    %0 = ingot.all_reduce sum %loss over [data] : tensor<f32>
+    %1 = ingot.all_reduce sum %one over [data] : tensor<f32>
+    %2 = ingot.all_reduce sum %gw over [data] gradient_of @w : tensor<4x3xf32>
+    %3 = ingot.all_reduce sum %gb over [data] gradient_of @b : tensor<3xf32>
+    return %0, %1, %2, %3
+    ```
+  }];
+  let options = [
+    Option<"gradComm", "grad-comm", "std::string", "\"\"",
+           "bf16 or fp16: type in which f32 gradients are sent; other formats belong to --ingot-compress-gradients">,
+  ];
+  let statistics = [
+    Statistic<"numSums", "sums", "sums over ranks">,
+  ];
+  let dependentDialects = ["::ingot::IngotDialect"];
+}
+
+def FormBuckets : Pass<"ingot-form-buckets", "::mlir::ModuleOp"> {
+  let summary = "sums over ranks become collectives in flight, in buckets";
+  let description = [{
+    Works on steps with their optimizer. Sums over the axis `data` that do not depend on each other share buckets, in
+    the order in which they are computed, those of one element type each, so that the all-reduce of the first bucket
+    overlaps with the computation of later gradients; a bucket that has reached `bucket-mb` is full. By default, the
+    size is the one at which the exposed time of the last bucket on the link equals the sum of the latencies of all
+    buckets (sqrt(total bytes x bandwidth x latency) of the machine, docs/machine.md), and at most 25 MiB. The
+    all-reduce of a bucket starts after its last part, and the wait is where the first of the sums was. All ranks run
+    the same step, and therefore start the same buckets in the same order.
+
+    With `zero`, buckets of gradients are reduce-scattered: each rank has its shard of the sums. What is computed from
+    them element by element has the same shard. Sums of squares over a gradient, or over what an optimizer makes of
+    it, become sums of the rank's shard, and their sum over ranks is exchanged where it is needed: once for the norm
+    of all gradients, and in one bucket for the norms that lamb divides by. A gradient that an update reads in another
+    way is all-reduced, with a remark.
+
+    Before:
+    ```mlir
+    %1 = ingot.all_reduce sum %gw over [data] gradient_of @w : tensor<4x3xf32>
+    %2 = ingot.all_reduce sum %gb over [data] gradient_of @b : tensor<3xf32>
+    ```
+    After:
+    ```mlir
+    %bucket = ingot.all_reduce_start %gb, %gw : (tensor<3xf32>, tensor<4x3xf32>) -> tensor<28xf32>
+    %sums:2 = ingot.all_reduce_wait %bucket : (tensor<28xf32>) -> (tensor<3xf32>, tensor<4x3xf32>)
     ```
   }];
   let options = [
     Option<"bucketMb", "bucket-mb", "double", "0.0", "size of a bucket in MiB; 0 derives it from the machine's link">,
-    Option<"gradComm", "grad-comm", "std::string", "\"\"",
-           "bf16 or fp16: type in which f32 gradients are sent; other formats belong to --ingot-compress-gradients">,
     Option<"zero", "zero", "unsigned", "0",
            "1 or 2: each rank receives only its shard of the sums (see --ingot-shard-updates)">,
   ];
   let statistics = [
-    Statistic<"numBuckets", "buckets", "buckets of gradients">,
+    Statistic<"numBuckets", "buckets", "buckets of sums">,
   ];
   let dependentDialects = ["::ingot::IngotDialect"];
 }
@@ -55,14 +88,14 @@ def ReduceGradients : Pass<"ingot-reduce-gradients", "::mlir::ModuleOp"> {
 def ShardUpdates : Pass<"ingot-shard-updates", "::mlir::ModuleOp"> {
   let summary = "each rank updates its shard of the parameters";
   let description = [{
-    Works on steps whose gradients are reduce-scattered (`--ingot-reduce-gradients=zero=1`), after the optimizer:
+    Works on steps whose gradients are reduce-scattered (`--ingot-form-buckets=zero=1`), after the optimizer:
     values computed from a shard of the gradients are sharded. New values of parameters are all-gathered, in one
     bucket for each bucket of gradients; moments become states of which a rank holds only its shard. This is stage 1
     of Rajbhandari et al., "ZeRO: Memory Optimizations Toward Training Trillion Parameter Models", 2020. With
     `gradients` (stage 2), the summed gradients are sharded as well: they are copied to states (`W/gradient`), so that
     the memory of the bucket is free once it has been reduced.
 
-    An update that needs elements outside of the rank's shard (norms of single parameters, as in lamb) is an error.
+    Updates whose gradients are whole stay whole. An update that needs elements outside of the rank's shard is an error.
 
     Before:
     ```mlir

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/ingot/exchange/ExchangeOps.h"
 #include "dialects/ingot/ir/Signature.h"
 #include "passes/verify/Passes.h"
 #include "llvm/ADT/StringSet.h"
@@ -64,6 +65,8 @@ static LogicalResult verifyResults(Signature signature, bool updatesStates) {
 
 static LogicalResult verifyBody(func::FuncOp func) {
   for (Operation &op : func.getBody().front()) {
+    if (isa<Exchange>(op))
+      return op.emitOpError("is left, which no bucket has taken");
     auto end = dyn_cast<BucketEnd>(op);
     if (end && end.getBucket().getDefiningOp() == &op &&
         !llvm::hasSingleElement(end.getBucket().getUsers()))

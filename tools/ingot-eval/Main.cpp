@@ -101,7 +101,8 @@ static std::optional<Options> parseOptions(int argc, char **argv) {
       ->check(CLI::IsMember({"auto", "rolled", "unrolled"}));
   app.add_flag("--expect", options.expect,
                "Run all functions named test_*, which return pairs of an "
-               "actual and an expected tensor, and compare each pair");
+               "actual and an expected tensor, and compare each pair, with "
+               "--ranks on each rank");
   // The level is text, because a flag would interpret the number 0 as its
   // negation.
   std::string level;
@@ -176,6 +177,20 @@ static int runTests(ModuleOp module, const Options &options) {
                      "the interpreter takes dense and resource constants");
         });
 
+  // The results of all ranks, one rank after the other.
+  auto onRanks = [&](func::FuncOp function, std::vector<Tensor> arguments)
+      -> llvm::Expected<std::vector<Tensor>> {
+    if (options.ranks == 1)
+      return evaluate(function, std::move(arguments));
+    auto ranks = evaluateRanks(
+        function, std::vector<std::vector<Tensor>>(options.ranks, arguments));
+    if (!ranks)
+      return ranks.takeError();
+    std::vector<Tensor> all;
+    for (std::vector<Tensor> &own : *ranks)
+      llvm::append_range(all, std::move(own));
+    return all;
+  };
   int count = 0, failures = 0;
   for (auto function : module.getOps<func::FuncOp>()) {
     if (!isTest(function) || (compiled && hasCalls(function)))
@@ -192,7 +207,7 @@ static int runTests(ModuleOp module, const Options &options) {
                        [&](Type element) {
                          return ingot::compiledLeeway(function, element);
                        })
-                 : runExpectations(function);
+                 : runExpectations(function, onRanks);
     if (result)
       differences = std::move(*result);
     else

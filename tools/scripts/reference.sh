@@ -48,8 +48,8 @@ while read -r file; do
   fi
 done < <(find passes -name '*.td' | sort)
 
-"llvm-tblgen-$LLVM_VERSION" --dump-json -I . -I "$(llvm-config-"$LLVM_VERSION" --includedir)" \
-  dialects/ingot/Ops.td >"$ops"
+printf 'include "dialects/ingot/%s"\n' Ops.td exchange/Exchange.td |
+  "llvm-tblgen-$LLVM_VERSION" --dump-json -I . -I "$(llvm-config-"$LLVM_VERSION" --includedir)" - >"$ops"
 python3 tools/scripts/status_table.py "$ops" >"$out/status.md"
 
 {

@@ -2,6 +2,7 @@
 
 #include "dialects/ingot/ir/Dialect.h"
 
+#include "dialects/ingot/ir/Extensions.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -23,6 +24,8 @@ void IngotDialect::initialize() {
 #include "dialects/ingot/Attributes.cpp.inc"
       >();
   registerIngotDialectOperations(this);
+  addExchanges(*this);
+  attachPartitions(*getContext());
 }
 
 Operation *IngotDialect::materializeConstant(OpBuilder &builder,

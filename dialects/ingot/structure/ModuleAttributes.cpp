@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/ingot/exchange/Mesh.h"
 #include "dialects/ingot/ir/Dialect.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/StringSet.h"
@@ -76,6 +77,14 @@ static LogicalResult verifyHyperparameters(Operation *op,
          << attribute.getValue();
 }
 
+static LogicalResult verifyMesh(Operation *op, NamedAttribute attribute) {
+  std::string problem = checkMesh(attribute.getValue());
+  if (problem.empty())
+    return success();
+  return emitInvalid(op, attribute)
+         << problem << ", got " << attribute.getValue();
+}
+
 static LogicalResult verifyBatches(Operation *op, NamedAttribute attribute) {
   auto batches = dyn_cast<DenseI64ArrayAttr>(attribute.getValue());
   if (!batches || llvm::any_of(batches.asArrayRef(),
@@ -129,6 +138,8 @@ LogicalResult IngotDialect::verifyOperationAttribute(Operation *op,
     verify = verifyHyperparameters;
   else if (name == kBatchesAttr)
     verify = verifyBatches;
+  else if (name == kMeshAttr)
+    verify = verifyMesh;
   if (!verify)
     return success();
   if (!isa<ModuleOp>(op))

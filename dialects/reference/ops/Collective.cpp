@@ -4,7 +4,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/ingot/collective/BucketLayout.h"
-#include "dialects/reference/Registry.h"
+#include "dialects/reference/RankExchange.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <cfloat>
@@ -133,13 +133,15 @@ static Tensor sumOver(ArrayRef<Results> results) {
 
 bool ingot::reference::knowsRanks(Operation *op) {
   auto norm = dyn_cast<BatchNormOp>(op);
-  return isa<BucketEnd, ShardSquareSumOp, StateGatherWaitOp>(op) ||
+  return isa<BucketEnd, Exchange, ShardSquareSumOp, StateGatherWaitOp>(op) ||
          (norm && norm.getOverRanks());
 }
 
 void ingot::reference::combineRanks(Operation *op, ArrayRef<Operands> operands,
                                     ArrayRef<Results> results) {
   auto ranks = static_cast<int64_t>(results.size());
+  if (auto overAxes = dyn_cast<Exchange>(op))
+    exchange(overAxes, operands, results);
   if (isa<AllReduceStartOp, ReduceScatterStartOp>(op)) {
     Tensor sum = sumOver(results);
     for (Results rank : results)

@@ -3,7 +3,7 @@
 // RUN: %python %S/Inputs/ranks.py %t.npz
 // RUN: sed s/SAMPLES/8/g %s | ingot-opt --ingot-autodiff=loss=cross-entropy > %t.one.mlir
 // RUN: ingot-eval %t.one.mlir --function train_step --inputs %t.npz --steps 3 --outputs %t.one.npz --state-out %t.one.state.npz
-// RUN: sed s/SAMPLES/2/g %s | ingot-opt "--ingot-attach-loss=loss=cross-entropy weigh" --ingot-differentiate --ingot-reduce-gradients=bucket-mb=0.00001 --ingot-average-gradients --ingot-apply-optimizer > %t.four.mlir
+// RUN: sed s/SAMPLES/2/g %s | ingot-opt "--ingot-attach-loss=loss=cross-entropy weigh" --ingot-differentiate --ingot-reduce-gradients --ingot-average-gradients --ingot-apply-optimizer --ingot-form-buckets=bucket-mb=0.00001 > %t.four.mlir
 // RUN: ingot-eval %t.four.mlir --function train_step --ranks 4 --inputs %t.npz --steps 3 --outputs %t.four.npz --state-out %t.four.state.npz
 // RUN: %arrays compare --rtol 1e-6 --atol 1e-6 --count 1 %t.one.npz %t.four.npz
 // RUN: %arrays compare --rtol 1e-6 --atol 1e-6 --count 7 %t.one.state.npz %t.four.state.npz

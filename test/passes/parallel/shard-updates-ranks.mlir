@@ -3,7 +3,7 @@
 // RUN: %python %S/Inputs/ranks.py %t.npz
 // RUN: sed s/SAMPLES/8/g %s | ingot-opt --ingot-attach-loss=loss=cross-entropy --ingot-differentiate "--ingot-apply-optimizer=clip clip-norm=0.05" > %t.one.mlir
 // RUN: ingot-eval %t.one.mlir --function train_step --inputs %t.npz --steps 3 --outputs %t.one.npz --state-out %t.one.state.npz
-// RUN: sed s/SAMPLES/2/g %s | ingot-opt "--ingot-attach-loss=loss=cross-entropy weigh" --ingot-differentiate "--ingot-reduce-gradients=zero=1 bucket-mb=1" --ingot-average-gradients "--ingot-apply-optimizer=clip clip-norm=0.05" --ingot-shard-updates=gradients > %t.four.mlir
+// RUN: sed s/SAMPLES/2/g %s | ingot-opt "--ingot-attach-loss=loss=cross-entropy weigh" --ingot-differentiate --ingot-reduce-gradients --ingot-average-gradients "--ingot-apply-optimizer=clip clip-norm=0.05" "--ingot-form-buckets=zero=1 bucket-mb=1" --ingot-shard-updates=gradients > %t.four.mlir
 // RUN: ingot-eval %t.four.mlir --function train_step --ranks 4 --inputs %t.npz --steps 3 --outputs %t.four.npz --state-out %t.four.state.npz
 // RUN: %arrays compare --rtol 1e-6 --atol 1e-6 --count 2 %t.one.npz %t.four.npz
 // RUN: %arrays compare --rtol 1e-6 --atol 1e-6 --names w,b,w/exp_avg,w/exp_avg_sq,b/exp_avg %t.one.state.npz %t.four.state.npz

@@ -2,7 +2,7 @@
 // RUN: %python %S/Inputs/ranks.py %t.npz
 // RUN: sed s/SAMPLES/8/g %s | ingot-opt --ingot-attach-loss=loss=cross-entropy --ingot-differentiate --ingot-apply-optimizer=optimizer=sgd > %t.one.mlir
 // RUN: ingot-eval %t.one.mlir --function train_step --inputs %t.npz --steps 3 --outputs %t.one.npz --state-out %t.one.state.npz
-// RUN: sed s/SAMPLES/2/g %s | ingot-opt "--ingot-attach-loss=loss=cross-entropy weigh" --ingot-synchronize-batch-norm --ingot-differentiate --ingot-reduce-gradients --ingot-average-gradients --ingot-apply-optimizer=optimizer=sgd > %t.op.mlir
+// RUN: sed s/SAMPLES/2/g %s | ingot-opt "--ingot-attach-loss=loss=cross-entropy weigh" --ingot-synchronize-batch-norm --ingot-differentiate --ingot-reduce-gradients --ingot-average-gradients --ingot-apply-optimizer=optimizer=sgd --ingot-form-buckets > %t.op.mlir
 // RUN: FileCheck %s --check-prefix=OP --input-file %t.op.mlir
 // RUN: ingot-eval %t.op.mlir --function train_step --ranks 4 --inputs %t.npz --steps 3 --outputs %t.op.npz --state-out %t.op.state.npz
 // RUN: %arrays compare --rtol 1e-6 --atol 1e-6 --count 1 %t.one.npz %t.op.npz

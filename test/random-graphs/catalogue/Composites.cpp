@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#include "dialects/ingot/exchange/ExchangeOps.h"
 #include "test/random-graphs/catalogue/Catalogue.h"
 
 using namespace mlir;
@@ -250,6 +251,49 @@ static Operation *buildCompress(Source &s) {
       keeps ? CompressionFormat::TopK : CompressionFormat::Int8, kept);
 }
 
+/// Exchanges among one rank: graphs run on one, and have no mesh.
+static const std::vector<Axis> oneRank = {Axis::Pipeline, Axis::Inner,
+                                          Axis::Context, Axis::Tensor};
+
+static SmallVector<int64_t> chooseAxis(Source &s) {
+  return {static_cast<int64_t>(s.choose.pick(oneRank))};
+}
+
+static Operation *buildAllReduce(Source &s) {
+  return AllReduceOp::create(s.builder, s.loc(), ReductionKind::Sum,
+                             s.real(s.choose.shape()), s.choose.pick(oneRank));
+}
+static Operation *buildAllGather(Source &s) {
+  Value x = s.real(s.choose.shape());
+  return AllGatherOp::create(s.builder, s.loc(), x.getType(), x,
+                             s.choose.between(0, tensorType(x).getRank() - 1),
+                             chooseAxis(s));
+}
+static Operation *buildReduceScatter(Source &s) {
+  Value x = s.real(s.choose.shape());
+  return ReduceScatterOp::create(
+      s.builder, s.loc(), x.getType(), ReductionKind::Sum, x,
+      s.choose.between(0, tensorType(x).getRank() - 1), chooseAxis(s));
+}
+static Operation *buildAllToAll(Source &s) {
+  Value x = s.real(s.choose.shape());
+  int64_t last = tensorType(x).getRank() - 1;
+  return AllToAllOp::create(s.builder, s.loc(), x.getType(), x,
+                            s.choose.between(0, last),
+                            s.choose.between(0, last), chooseAxis(s));
+}
+static Operation *buildPermute(Source &s) {
+  Value x = s.real(s.choose.shape());
+  return PermuteOp::create(s.builder, s.loc(), x.getType(), x,
+                           s.choose.between(-2, 2), chooseAxis(s));
+}
+static Operation *buildPart(Source &s) {
+  Value x = s.real(s.choose.shape());
+  return PartOp::create(s.builder, s.loc(), x.getType(), x,
+                        s.choose.between(0, tensorType(x).getRank() - 1),
+                        chooseAxis(s));
+}
+
 static Operation *buildShardSquareSum(Source &s) {
   Operation *wait = scatter(s);
   int64_t elements =
@@ -269,6 +313,12 @@ void ingot::testing::addComposites(std::vector<Entry> &entries) {
   addEntry<AllReduceWaitOp, AllReduceStartOp>(entries, buildBucket);
   addEntry<AllGatherWaitOp, AllGatherStartOp, ReduceScatterWaitOp,
            ReduceScatterStartOp>(entries, buildShards);
+  addEntry<AllReduceOp>(entries, buildAllReduce);
+  addEntry<AllGatherOp>(entries, buildAllGather);
+  addEntry<ReduceScatterOp>(entries, buildReduceScatter);
+  addEntry<AllToAllOp>(entries, buildAllToAll);
+  addEntry<PermuteOp>(entries, buildPermute);
+  addEntry<PartOp>(entries, buildPart);
   addEntry<CompressOp>(entries, buildCompress);
   addEntry<ShardSquareSumOp>(entries, buildShardSquareSum);
   addEntry<AttentionOp>(entries, buildAttention);

@@ -109,7 +109,7 @@ case("ort-artifacts-budget")(
     passes("transformer", ["--memory-budget", "85%"], 1e-6, ("Passed", "rematerialize/Recomputation", 2))
 )
 case("ort-artifacts-buckets")(
-    passes("transformer", ["--data-parallel", "--bucket-mb", "0.001"], 1e-6, ("Passed", "reduce-gradients/Bucket", 4))
+    passes("transformer", ["--data-parallel", "--bucket-mb", "0.001"], 1e-6, ("Passed", "form-buckets/Bucket", 4))
 )
 
 

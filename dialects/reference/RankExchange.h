@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// Exchanges over axes of the mesh of ranks, on all ranks together.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_DIALECTS_REFERENCE_RANKEXCHANGE_H
+#define INGOT_DIALECTS_REFERENCE_RANKEXCHANGE_H
+
+#include "dialects/ingot/exchange/ExchangeOps.h"
+#include "dialects/reference/Registry.h"
+
+namespace ingot::reference {
+
+void registerExchange(Registry &registry);
+
+/// Fails if that many ranks cannot be those of the mesh of an exchange.
+llvm::Error checkRanks(mlir::Operation *op, int64_t ranks);
+
+/// Computes an exchange on all ranks.
+void exchange(Exchange op, llvm::ArrayRef<Operands> operands,
+              llvm::ArrayRef<Results> results);
+
+} // namespace ingot::reference
+
+#endif // INGOT_DIALECTS_REFERENCE_RANKEXCHANGE_H

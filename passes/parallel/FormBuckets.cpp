@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// FormBuckets: sums over ranks become collectives in flight, in buckets.
+//
+// Assumes a step with its optimizer, whose sums over ranks are `all_reduce`.
+// Buckets in the order of the backward pass, and of at most 25 MiB, are those
+// of Li et al., "PyTorch Distributed", 2020.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/ingot/builders/Builders.h"
+#include "dialects/ingot/collective/BucketLayout.h"
+#include "dialects/ingot/ir/Signature.h"
+#include "dialects/ingot/support/Remarks.h"
+#include "dialects/ingot/target/Machine.h"
+#include "mlir/Analysis/TopologicalSortUtils.h"
+#include "passes/parallel/FlatUpdates.h"
+#include "passes/parallel/Passes.h"
+
+#include <cmath>
+#include <map>
+
+namespace ingot {
+#define GEN_PASS_DEF_FORMBUCKETS
+#include "passes/parallel/Passes.h.inc"
+} // namespace ingot
+
+using namespace mlir;
+using namespace ingot;
+
+namespace {
+
+struct Bucket {
+  SmallVector<AllReduceOp> sums;
+  int64_t bytes = 0;
+};
+
+/// Sums that may share buckets.
+struct Group {
+  SmallVector<AllReduceOp> statistics, whole, scattered;
+};
+
+struct FormBuckets : ingot::impl::FormBucketsBase<FormBuckets> {
+  using FormBucketsBase::FormBucketsBase;
+
+  void runOnOperation() override {
+    func::FuncOp func = findFunction(getOperation(), kTrainStepName);
+    if (!func)
+      return;
+    block = &func.getBody().front();
+    shards.clear();
+    count = 0;
+    SmallVector<AllReduceOp> sums;
+    for (Operation &op : *block)
+      if (auto exchange = dyn_cast<Exchange>(op)) {
+        auto sum = dyn_cast<AllReduceOp>(op);
+        bool isKnown = sum && sum.getKind() == ReductionKind::Sum &&
+                       isa<FloatType>(sum.getType().getElementType()) &&
+                       exchange.getExchangeAxes() ==
+                           ArrayRef<int64_t>{static_cast<int64_t>(Axis::Data)};
+        if (!isKnown) {
+          op.emitOpError("has no transport between ranks, who exchange sums of "
+                         "floating-point numbers over [data]");
+          return signalPassFailure();
+        }
+        sums.push_back(sum);
+      }
+    if (sums.empty())
+      return;
+    if (zero == 0) {
+      form(sums, nullptr);
+    } else {
+      FlatUpdates updates(func, sums);
+      explain(updates);
+      form(sums, &updates);
+      form(updates.sumShards(shards), nullptr);
+    }
+    if (!isSorted())
+      sortTopologically(block);
+  }
+
+private:
+  void explain(const FlatUpdates &updates) {
+    for (auto [sum, reason] : updates.getRejected())
+      remark::missed(
+          NameLoc::get(
+              cast<AllReduceOp>(sum).getGradientOfAttr().getRootReference()),
+          remarkOptions(getArgument(), "ShardedGradient"))
+          << remark::reason("{0}", reason);
+  }
+
+  /// Returns whether every value is computed before it is used.
+  bool isSorted() const {
+    for (Operation &op : *block)
+      for (Value operand : op.getOperands())
+        if (Operation *def = operand.getDefiningOp();
+            def && !def->isBeforeInBlock(&op))
+          return false;
+    return true;
+  }
+
+  /// Puts sums that do not depend on each other into buckets.
+  void form(ArrayRef<AllReduceOp> sums, const FlatUpdates *updates) {
+    position.clear();
+    for (Operation &op : *block)
+      position[&op] = static_cast<int64_t>(position.size());
+    llvm::SmallPtrSet<Operation *, 16> formed(llvm::from_range, sums);
+    // The number of sums, one after another, that a value depends on.
+    DenseMap<Value, unsigned> depth;
+    std::map<unsigned, Group> groups;
+    for (Operation &op : *block) {
+      unsigned own = 0;
+      for (Value operand : op.getOperands())
+        own = std::max(own, depth.lookup(operand));
+      if (formed.contains(&op)) {
+        auto sum = cast<AllReduceOp>(op);
+        // What the forward pass ends with has buckets of its own: they would
+        // keep the memory for gradients through the whole backward pass.
+        Group &group = groups[own];
+        (!sum.getGradientOf()              ? group.statistics
+         : updates && updates->isFlat(sum) ? group.scattered
+                                           : group.whole)
+            .push_back(sum);
+        ++own;
+      }
+      if (own != 0)
+        for (Value result : op.getResults())
+          depth[result] = own;
+    }
+    for (auto &[number, group] : groups) {
+      Operation *first = nullptr;
+      for (const auto *list :
+           {&group.statistics, &group.whole, &group.scattered})
+        for (AllReduceOp sum : *list)
+          if (!first || position.lookup(sum) < position.lookup(first))
+            first = sum;
+      for (const Bucket &bucket : fill(group.statistics))
+        reduce<AllReduceStartOp, AllReduceWaitOp>(bucket, first);
+      for (const Bucket &bucket : fill(group.whole))
+        reduce<AllReduceStartOp, AllReduceWaitOp>(bucket, first);
+      for (const Bucket &bucket : fill(group.scattered))
+        reduce<ReduceScatterStartOp, ReduceScatterWaitOp>(bucket, first);
+      for (const auto *list :
+           {&group.statistics, &group.whole, &group.scattered})
+        for (AllReduceOp sum : *list)
+          sum.erase();
+    }
+  }
+
+  /// Bytes that a bucket should have, of `bytes` in all.
+  int64_t chooseSize(int64_t bytes) {
+    constexpr double mebi = 1 << 20, most = 25;
+    if (bucketMb > 0)
+      return static_cast<int64_t>(bucketMb * mebi);
+    // A communication thread asleep notices the end of an operation this late.
+    constexpr double pollSeconds = 200e-6;
+    Machine machine = Machine::of(getOperation());
+    double size = std::sqrt(static_cast<double>(bytes) * machine.linkBandwidth *
+                            (machine.linkSeconds + pollSeconds));
+    return static_cast<int64_t>(std::min(size, most * mebi));
+  }
+
+  /// Puts tensors into buckets in the order in which they are computed. A
+  /// bucket is full when it has reached its size: small tensors are never
+  /// sent on their own.
+  SmallVector<Bucket> fill(SmallVector<AllReduceOp> sums) {
+    llvm::stable_sort(sums, [&](AllReduceOp a, AllReduceOp b) {
+      auto at = [&](AllReduceOp sum) {
+        Operation *def = sum.getOperand().getDefiningOp();
+        return def ? position.lookup(def) : -1;
+      };
+      return at(a) < at(b);
+    });
+
+    int64_t total = 0;
+    for (AllReduceOp sum : sums)
+      total += byteSize(sum.getType());
+    const int64_t limit = chooseSize(total);
+    SmallVector<Bucket> buckets;
+    // The bucket of each element type that has room.
+    DenseMap<Type, size_t> open;
+    for (AllReduceOp sum : sums) {
+      RankedTensorType type = sum.getType();
+      auto [it, isNew] =
+          open.try_emplace(type.getElementType(), buckets.size());
+      if (isNew || buckets[it->second].bytes >= limit) {
+        it->second = buckets.size();
+        buckets.emplace_back();
+      }
+      Bucket &bucket = buckets[it->second];
+      bucket.sums.push_back(sum);
+      bucket.bytes += byteSize(type);
+    }
+    return buckets;
+  }
+
+  /// Starts a bucket behind its last part, and waits for it at `wanted`, the
+  /// first of the sums. One tensor is sent once, but in shards each parameter
+  /// has a part of its own.
+  template <typename Start, typename Wait>
+  void reduce(const Bucket &bucket, Operation *wanted) {
+    constexpr bool sharded = std::is_same_v<Start, ReduceScatterStartOp>;
+    SmallVector<Value> parts;
+    DenseMap<Value, unsigned> known;
+    SmallVector<unsigned> partOf;
+    for (AllReduceOp sum : bucket.sums) {
+      auto [it, isNew] = known.try_emplace(sum.getOperand(), parts.size());
+      partOf.push_back(sharded ? parts.size() : it->second);
+      if (isNew || sharded)
+        parts.push_back(sum.getOperand());
+    }
+    OpBuilder builder(wanted);
+    if (parts.back().getDefiningOp())
+      builder.setInsertionPointAfterValue(parts.back());
+    Location loc =
+        NameLoc::get(builder.getStringAttr("bucket " + Twine(count++)));
+    TypeRange types = ValueRange(parts).getTypes();
+    auto start = Start::create(builder, loc, parts);
+    if (start->isBeforeInBlock(wanted))
+      builder.setInsertionPoint(wanted);
+    auto wait = Wait::create(builder, loc, types, start.getBucket());
+    BucketLayout layout = BucketLayout::of(types, sharded);
+    for (auto [taken, part] : llvm::zip_equal(bucket.sums, partOf)) {
+      AllReduceOp sum = taken;
+      shards[sum] =
+          ShardAttr::get(&getContext(), layout.offsets[part], layout.elements);
+      sum.replaceAllUsesWith(wait.getParts()[part]);
+    }
+    ++numBuckets;
+    remark::passed(loc, remarkOptions(getArgument(), "Bucket"))
+        << remark::metric("tensors", parts.size())
+        << remark::metric("bytes", bucket.bytes);
+  }
+
+  Block *block = nullptr;
+  size_t count = 0;
+  DenseMap<Operation *, int64_t> position;
+  /// Where ranks have shards of a sum, by the op that it was.
+  DenseMap<Operation *, ShardAttr> shards;
+};
+
+} // namespace
