@@ -28,6 +28,13 @@ extern "C" {
 #define INGOT_API
 #endif
 
+/* Any number may be passed for a constant: what is none is refused. */
+#ifdef __cplusplus
+#define INGOT_INT : int
+#else
+#define INGOT_INT
+#endif
+
 /** A compiled model. NAME.h declares the function that returns it. */
 typedef struct ingot_model ingot_model;
 
@@ -35,7 +42,7 @@ typedef struct ingot_model ingot_model;
 typedef struct ingot_session ingot_session;
 
 /** The outcome of a call: the exit statuses of trainers. */
-typedef enum ingot_status {
+typedef enum ingot_status INGOT_INT {
   INGOT_OK = 0,
   /** The call failed while it ran. */
   INGOT_FAILED = 1,
@@ -46,7 +53,7 @@ typedef enum ingot_status {
 } ingot_status;
 
 /** The types of elements. */
-typedef enum ingot_type {
+typedef enum ingot_type INGOT_INT {
   INGOT_TYPE_F64 = 0,
   INGOT_TYPE_F32 = 1,
   INGOT_TYPE_F16 = 2,
@@ -134,7 +141,7 @@ INGOT_API ingot_status ingot_close(ingot_session *session);
 /* What a model has ----------------------------------------------------------*/
 
 /** Lists of what a model has. */
-typedef enum ingot_list {
+typedef enum ingot_list INGOT_INT {
   /** Inputs of a step, of all its micro-batches. */
   INGOT_STEP_INPUTS = 0,
   /** Results of a step, which are numbers. */
@@ -152,7 +159,7 @@ typedef enum ingot_list {
 } ingot_list;
 
 /** What a state is. */
-typedef enum ingot_role {
+typedef enum ingot_role INGOT_INT {
   INGOT_ROLE_NONE = 0,
   /** Trained. */
   INGOT_ROLE_PARAMETER = 1,
