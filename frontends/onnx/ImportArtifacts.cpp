@@ -2,7 +2,7 @@
 
 #include "frontends/onnx/ImportArtifacts.h"
 #include "dialects/ingot/ir/Diagnostics.h"
-#include "dialects/ingot/ir/Imported.h"
+#include "dialects/ingot/support/Imported.h"
 #include "dialects/ingot/support/Remarks.h"
 #include "frontends/onnx/export/Export.h"
 #include "frontends/onnx/export/OpWriter.h"

@@ -10,9 +10,9 @@
 #include "passes/autodiff/Passes.h"
 
 #include "dialects/ingot/ir/Diagnostics.h"
-#include "dialects/ingot/ir/Imported.h"
 #include "dialects/ingot/ir/Signature.h"
 #include "dialects/ingot/ir/States.h"
+#include "dialects/ingot/support/Imported.h"
 #include "dialects/ingot/support/NamePattern.h"
 #include "dialects/ingot/support/Remarks.h"
 #include "passes/autodiff/Optimizers.h"

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef INGOT_DIALECTS_INGOT_IR_IMPORTED_H
-#define INGOT_DIALECTS_INGOT_IR_IMPORTED_H
+#ifndef INGOT_DIALECTS_INGOT_SUPPORT_IMPORTED_H
+#define INGOT_DIALECTS_INGOT_SUPPORT_IMPORTED_H
 
 #include "llvm/ADT/StringRef.h"
 
@@ -21,4 +21,4 @@ inline constexpr llvm::StringLiteral kGivenOptimizerAttr =
 
 } // namespace ingot
 
-#endif // INGOT_DIALECTS_INGOT_IR_IMPORTED_H
+#endif // INGOT_DIALECTS_INGOT_SUPPORT_IMPORTED_H
