@@ -14,14 +14,16 @@
 #include "runtime/trainer/run/StopRequest.h"
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
+#include <numeric>
 #include <vector>
 
 using namespace ingot::runtime;
 
 /// Runs `function` over batches of the samples in order and calls `visit` with
-/// the number of samples in each, until it returns false. Batches are dealt to
-/// the `size` ranks in turn.
+/// the first sample of each and their number, until it returns false. Batches
+/// are dealt to the `size` ranks in turn.
 template <typename Visit>
 static void forEachBatch(Session &session, const Function &function,
                          const Dataset &data, const PassBatches &batches,
@@ -35,7 +37,7 @@ static void forEachBatch(Session &session, const Function &function,
     int64_t count = batches.getSamples(number);
     feed.fill(function.inputs, session.prepareInputs());
     session.run(function, options.run.hyperparameters, count);
-    if (!visit(count))
+    if (!visit(batches.getFirst(number), count))
       return;
   }
 }
@@ -52,6 +54,10 @@ struct EvaluationSums {
   }
 
   double &isCut() { return values.back(); }
+  bool areFinite() const {
+    return std::all_of(values.begin(), values.end(),
+                       [](double value) { return std::isfinite(value); });
+  }
 
   void add(Session &session, const Results &results) {
     for (size_t i = 0; i < names.size(); ++i)
@@ -72,6 +78,14 @@ struct EvaluationSums {
       loss += *get(fmt::format("loss_sum.{}", term)) /
               *get(fmt::format("loss_count.{}", term));
     return loss;
+  }
+
+  /// Whether no label of a term counts, of which there is no mean.
+  bool isEmpty() const {
+    for (size_t i = 0; i < names.size(); ++i)
+      if (names[i].starts_with("loss_count") && values[i] == 0)
+        return true;
+    return false;
   }
 
   std::optional<double> getAccuracy() const {
@@ -122,6 +136,35 @@ choosePasses(const Manifest &manifest, const Datasets &datasets,
   return passes;
 }
 
+/// Names the sample of a batch, if it is one, that makes the loss not finite.
+static std::optional<std::string> findProblem(const Dataset &data,
+                                              const Function &function,
+                                              int64_t first, int64_t count) {
+  std::vector<int64_t> samples(static_cast<size_t>(count));
+  std::iota(samples.begin(), samples.end(), first);
+  return data.findProblem(function.spec->inputs, samples);
+}
+
+/// Explains a loss that is not finite by the sample that was found, or by the
+/// sums. Only rank 0 explains what no sample does.
+static std::optional<Error>
+explainNotFinite(double loss, const std::optional<std::string> &sample,
+                 const EvaluationSums &sums, int64_t rank) {
+  if (std::isfinite(loss) || (!sample && rank != 0))
+    return std::nullopt;
+  std::string what = "the loss is not finite";
+  if (sample)
+    return badInput("--eval-data", what + ": " + *sample,
+                    "mend the data, or leave the sample out");
+  if (sums.isEmpty())
+    return badInput("--eval-data",
+                    what + ": each label is one that the loss ignores",
+                    "evaluate samples with labels that count");
+  return failure("evaluation", what + ", though the samples are",
+                 "the outputs have become too large: lower --lr, or evaluate "
+                 "an earlier checkpoint");
+}
+
 std::optional<Evaluation>
 ingot::runtime::evaluate(const RunContext &context, const Datasets &datasets,
                          const std::vector<size_t> &variants) {
@@ -133,6 +176,7 @@ ingot::runtime::evaluate(const RunContext &context, const Datasets &datasets,
   EvaluationSums sums(*session.findFunction("eval_step")->spec);
   EvaluationMetrics metrics(manifest);
   int64_t evaluated = 0, left = 0;
+  std::optional<std::string> problem;
   std::vector<PassBatches> passes =
       choosePasses(manifest, datasets, variants, options.data, console);
   for (size_t i = 0; i < datasets.size(); ++i) {
@@ -144,9 +188,12 @@ ingot::runtime::evaluate(const RunContext &context, const Datasets &datasets,
     evaluated += samples;
     left += data.getSamples() - samples;
     forEachBatch(session, function, data, passes[i], options, ranks.getRank(),
-                 ranks.getSize(), [&](int64_t) {
+                 ranks.getSize(), [&](int64_t first, int64_t count) {
                    Results results = session.fetchResults(function);
+                   bool wereFinite = sums.areFinite();
                    sums.add(session, results);
+                   if (wereFinite && !sums.areFinite())
+                     problem = findProblem(data, function, first, count);
                    metrics.add(session, results);
                    if (context.stop.getSignal())
                      sums.isCut() = 1;
@@ -179,6 +226,7 @@ ingot::runtime::evaluate(const RunContext &context, const Datasets &datasets,
   if (auto accuracy = sums.getAccuracy())
     result.metrics.push_back({"eval_accuracy", *accuracy});
   metrics.finish(loss, result.metrics, result.tables);
+  result.problem = explainNotFinite(loss, problem, sums, ranks.getRank());
   return result;
 }
 
@@ -213,7 +261,8 @@ void ingot::runtime::predict(const RunContext &context,
     column.bytes.reserve(column.rowBytes * samples);
   }
   forEachBatch(session, function, data, PassBatches(samples, batch),
-               context.options, /*rank=*/0, /*size=*/1, [&](int64_t count) {
+               context.options, /*rank=*/0, /*size=*/1,
+               [&](int64_t /*first*/, int64_t count) {
                  for (Column &column : columns)
                    column.bytes.append(session.getOutput(*column.spec),
                                        column.rowBytes * count);

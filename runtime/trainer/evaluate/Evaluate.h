@@ -8,6 +8,7 @@
 #ifndef INGOT_RUNTIME_TRAINER_EVALUATE_EVALUATE_H
 #define INGOT_RUNTIME_TRAINER_EVALUATE_EVALUATE_H
 
+#include "runtime/core/Error.h"
 #include "runtime/observe/MetricsLog.h"
 #include "runtime/trainer/input/Feed.h"
 #include "runtime/trainer/run/RunContext.h"
@@ -21,6 +22,8 @@ struct Evaluation {
   /// By their names in the log, `eval_loss` first.
   MetricList metrics;
   std::vector<MetricTable> tables;
+  /// Why the loss is not finite, as far as this rank knows; nothing if it is.
+  std::optional<Error> problem;
 };
 
 /// Computes the loss over all samples, or over full batches only if the module

@@ -85,6 +85,9 @@ void Evaluator::report(const Evaluation &evaluation, TrainingLog &log) {
     text += fmt::format("  {} {:.4f}", name,
                         std::isnan(value) ? std::abs(value) : value);
   context.console.line(text);
+  if (evaluation.problem && !hasWarned)
+    context.outcome.warn(*evaluation.problem);
+  hasWarned |= evaluation.problem.has_value();
   Plateau *plateau = plan.getPlateau();
   if (!plateau)
     return;

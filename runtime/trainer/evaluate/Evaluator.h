@@ -73,6 +73,8 @@ private:
   std::optional<BestWeights> bestWeights;
   std::optional<int64_t> evaluatedStep;
   bool isBest = false;
+  /// Whether a loss that is not finite was explained.
+  bool hasWarned = false;
 };
 
 } // namespace ingot::runtime

@@ -10,6 +10,7 @@
 #include "runtime/trainer/input/StreamOrder.h"
 #include "runtime/trainer/options/Configuration.h"
 #include "runtime/trainer/options/Paths.h"
+#include "runtime/trainer/options/TrainerOptions.h"
 #include "runtime/trainer/run/Outcome.h"
 #include "runtime/trainer/run/Resume.h"
 #include "runtime/trainer/run/RunHeader.h"
@@ -102,6 +103,10 @@ void Trainer::writeHeader() {
       : plan.getStep() != 0 ? fmt::format("evaluates step {}", plan.getStep())
                             : "evaluates the first weights");
   context.console.line(header);
+  if (std::string names = listWithoutEffect(options); !names.empty())
+    context.console.noteOnce("--evaluate takes no step and saves nothing, so "
+                             "that these options have no effect: " +
+                             names);
   // The options of the run that is evaluated stay beside its log.
   std::string path = options.observe.getConfigurationPath();
   bool isKept = evaluatesOnly && std::filesystem::exists(path);

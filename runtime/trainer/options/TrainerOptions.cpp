@@ -136,6 +136,37 @@ static void limitToEvaluation(Options &options) {
   options.save.exportWeights.reset();
 }
 
+/// The options that limitToEvaluation() turns off, as far as a user who gives
+/// them may wait for what they do.
+static constexpr const char *kOfTraining[] = {
+    "--steps",          "--epochs", "--eval-every", "--early-stop",
+    "--min-delta",      "--nan",    "--best",       "--export-weights",
+    "--save",           "--keep",   "--save-every", "--overwrite",
+    "--histogram-every"};
+
+std::string ingot::runtime::listWithoutEffect(const Options &options) {
+  std::string names;
+  if (!options.run.evaluate)
+    return names;
+  // A configuration is that of the run that is evaluated.
+  const std::vector<std::string> &words = options.line.words;
+  for (std::string name : kOfTraining) {
+    auto isGiven = [&](const std::string &word) {
+      return word == name || word.starts_with(name + "=");
+    };
+    bool asks = std::any_of(words.begin(), words.end(), isGiven);
+    // No step is what --evaluate means.
+    if (name == "--steps" || name == "--epochs")
+      if (auto value = options.line.configuration.find(name.substr(2));
+          value != options.line.configuration.end() &&
+          value->second == std::vector<std::string>{"0"})
+        asks = false;
+    if (asks)
+      names += (names.empty() ? "" : ", ") + name;
+  }
+  return names;
+}
+
 /// Turns off evaluations and files of results.
 static void limitToMeasuring(Options &options) {
   options.observe.writeNothing();

@@ -39,6 +39,10 @@ bool isInherited(const std::string &name);
 void setInherited(Options &options, const Manifest &manifest,
                   const std::map<std::string, std::vector<std::string>> &words);
 
+/// The options on the command line that --evaluate leaves without effect, in
+/// words; empty if there are none.
+std::string listWithoutEffect(const Options &options);
+
 /// The options that trainers may have, with their dashes.
 std::vector<std::string> listTrainerOptions();
 

@@ -151,6 +151,13 @@ def evaluate(ingot):
     check("evaluates the first weights" in result.err and len(result.err.splitlines()) == 2, result.err)
     _, rows = ingot.train(trainer, "--eval-data", G.data, "--evaluate")
     check([row["step"] for row in rows] == [0], f"{rows}")
+    # What only steps have an effect on is named, and nothing else.
+    unused = ingot.path("unused")
+    flags = ["--evaluate", "--epochs=3", "--save", unused, "--lr", "0.1", "--data", G.data]
+    said = ingot.succeed([*base, *flags]).err
+    check("these options have no effect: --epochs, --save\n" in said and not unused.exists(), said)
+    said = ingot.succeed([*base, "--evaluate", "--steps", "0"]).err
+    check("no effect" not in said, said)
     ingot.check_error([trainer, "--evaluate", "--data", G.data], 2, "--evaluate", "--eval-data")
 
 

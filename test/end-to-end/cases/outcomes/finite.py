@@ -3,7 +3,7 @@
 
 import numpy as np
 import onnx
-from harness import case, check, initializers
+from harness import case, check, golden, initializers
 from onnx import TensorProto, helper, numpy_helper
 
 
@@ -95,3 +95,28 @@ def from_files(ingot):
                 [trainer, "--init", bad, "--steps", "0", *flags, flag, out], 1, str(out), "w (1 of 1 values)"
             )
             check(not out.exists(), f"{value}: {out} was written: {result.err}")
+
+
+@case("evaluations-not-finite")
+def evaluated(ingot):
+    """A loss that is no number is explained once: by a sample, by labels that do not count, or by its size."""
+    trainer, samples, evaluation = shifted(ingot, [0.5]), data(ingot), ingot.path("eval.npz")
+    x = np.ones((7, 1), np.float32)
+    x[5] = np.nan
+    np.savez(evaluation, x=x)
+    words = "warning: --eval-data: the loss is not finite: sample 5 has NaN in 'x'"
+    for flags in (["--evaluate"], ["--data", samples, "--steps", "4", "--eval-every", "1"]):
+        said = ingot.succeed([trainer, "--eval-data", evaluation, *flags]).err
+        check(said.count(words) == 1 and said.count("eval_loss nan") in (1, 4), said)
+    x[:] = 3e38
+    np.savez(evaluation, x=x)
+    said = ingot.succeed([trainer, "--eval-data", evaluation, "--evaluate"]).err
+    check("warning: evaluation: the loss is not finite, though the samples are\n" in said, said)
+    g = golden("mlp")
+    with np.load(g.data) as source:
+        arrays = {name: source[name] for name in source}
+    arrays["labels"] = np.full_like(arrays["labels"], -100)
+    np.savez(evaluation, **arrays)
+    trainer = ingot.compile(g.model, *g.compile_flags("adamw"))
+    said = ingot.succeed([trainer, "--eval-data", evaluation, "--evaluate"]).err
+    check("each label is one that the loss ignores" in said, said)
