@@ -9,6 +9,7 @@
 #include "runtime/comm/launch/ConnectRanks.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/Text.h"
+#include "runtime/core/console/Answer.h"
 #include "runtime/core/console/Console.h"
 #include "runtime/trainer/inspect/Inspect.h"
 #include "runtime/trainer/loop/Trainer.h"
@@ -19,21 +20,12 @@
 #include "runtime/trainer/session/ModuleChoice.h"
 #include "runtime/trainer/tune/Tune.h"
 
-#include <cerrno>
-#include <cstdio>
 #include <cstdlib>
 
 using namespace ingot::runtime;
 
-static void print(const std::string &text) {
-  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() &&
-      std::fflush(stdout) == 0)
-    return;
-  // A reader that has seen enough is no problem.
-  if (errno != EPIPE)
-    throw failure("stdout", "cannot write: " + describeErrno(),
-                  "check where the output goes");
-}
+/// Prints an answer; a reader that has seen enough is no problem.
+static void print(const std::string &text) { (void)printAnswer(text); }
 
 /// Writes the last collectives of this rank for --comm-record. The run has
 /// failed already.

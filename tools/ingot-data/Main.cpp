@@ -7,21 +7,20 @@
 
 #include "runtime/core/Error.h"
 #include "runtime/core/Text.h"
+#include "runtime/core/console/Answer.h"
 #include "runtime/core/console/Console.h"
 #include "runtime/core/files/OutputPaths.h"
 #include "tools/ingot-data/Commands.h"
 #include "tools/support/CommandLine.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
 
 using namespace ingot;
 using namespace ingot::runtime;
 
 static void print(const std::string &text) {
-  std::string line = makePrintable(text, /*keepsLines=*/true);
-  std::fwrite(line.data(), 1, line.size(), stdout);
+  (void)printAnswer(makePrintable(text, /*keepsLines=*/true));
 }
 
 /// Prints the problems of all files. Throws if there are any.

@@ -7,18 +7,18 @@
 
 #include "runtime/core/Error.h"
 #include "runtime/core/File.h"
+#include "runtime/core/console/Answer.h"
 #include "runtime/core/console/Console.h"
 #include "tools/ingot-top/RunTable.h"
 #include "tools/support/CommandLine.h"
 
-#include <cerrno>
 #include <chrono>
 #include <csignal>
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <poll.h>
+#include <string_view>
 #include <sys/ioctl.h>
 #include <termios.h>
 #include <unistd.h>
@@ -28,6 +28,9 @@ using namespace ingot::runtime;
 namespace fs = std::filesystem;
 
 static volatile std::sig_atomic_t isStopped = 0;
+
+/// Shows the cursor, and what was on the terminal before.
+static constexpr std::string_view kLeave = "\033[?25h\033[?1049l";
 
 namespace {
 
@@ -42,7 +45,9 @@ public:
   }
   ~Screen() {
     if (isOpen)
-      (void)write("\033[?25h\033[?1049l");
+      // A terminal that has gone needs no mending.
+      if (write(STDOUT_FILENO, kLeave.data(), kLeave.size()) < 0)
+        return;
   }
 
   bool isATerminal() const { return isTerminal; }
@@ -56,10 +61,6 @@ private:
     if (!isTerminal || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0)
       return {};
     return size;
-  }
-  static bool write(const std::string &text) {
-    return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() &&
-           std::fflush(stdout) == 0;
   }
 
   bool isTerminal, isOpen = false;
@@ -108,7 +109,7 @@ bool Screen::show(std::vector<std::string> lines) {
   if (!isTerminal) {
     for (const std::string &line : lines)
       text += line + "\n";
-    return write(text);
+    return printAnswer(text);
   }
   size_t rows = getSize().ws_row;
   if (rows > 1 && lines.size() > rows) {
@@ -122,7 +123,7 @@ bool Screen::show(std::vector<std::string> lines) {
   text += "\033[H";
   for (size_t i = 0; i < lines.size(); ++i)
     text += (i ? "\r\n" : "") + lines[i] + "\033[K";
-  return write(text + "\033[J");
+  return printAnswer(text + "\033[J");
 }
 
 static bool isFolder(const std::string &path) {

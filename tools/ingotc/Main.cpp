@@ -29,9 +29,12 @@ static void reportFatalError(void * /*data*/, const char *reason,
                              bool /*wantsDiagnostics*/) {
   std::string remarks = RemarksFile::abandonCurrent();
   llvm::StringRef said(reason);
-  if (!remarks.empty() && said.consume_front("IO failure on output stream: "))
+  // What LLVM writes itself are remarks, and what goes to the standard output.
+  if (said.consume_front("IO failure on output stream: "))
     runtime::Console().print(runtime::failure(
-        remarks, "cannot write: " + said.str(), "check the space left"));
+        remarks.empty() ? "stdout" : remarks, "cannot write: " + said.str(),
+        remarks.empty() ? "check where the output goes"
+                        : "check the space left"));
   else if (said.starts_with("pthread_create"))
     runtime::Console().print(runtime::lackOfThreads());
   else if (said == kOutOfMemory)
