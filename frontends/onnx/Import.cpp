@@ -83,7 +83,7 @@ static FailureOr<ImportedModel> importVariant(StringRef path,
   std::string classes = takeClasses(model);
   SerializedModel serialized =
       serializeForExport(model, options.externalData ? 0 : kMostModelBytes);
-  if (failed(prepareModel(file, model)))
+  if (failed(prepareModel(file, model, UnsupportedResults::LeftOut)))
     return failure();
 
   ExporterMetadata metadata = readMetadata(model.graph());

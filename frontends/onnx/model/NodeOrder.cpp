@@ -4,7 +4,6 @@
 #include "dialects/ingot/ir/Diagnostics.h"
 #include "frontends/onnx/model/Node.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/StringSet.h"
 #include <queue>
 
 using namespace mlir;
@@ -46,6 +45,15 @@ static void addFreeNames(onnx::GraphProto &graph, llvm::StringSet<> &free) {
       free.insert(name);
 }
 
+void onnx_import::addReadNames(onnx::NodeProto &node,
+                               llvm::StringSet<> &names) {
+  for (const std::string &name : node.input())
+    if (!name.empty())
+      names.insert(name);
+  forEachGraph(node,
+               [&](onnx::GraphProto &body) { addFreeNames(body, names); });
+}
+
 namespace {
 /// Which nodes of one graph take the results of which others.
 class Dependences {
@@ -59,10 +67,7 @@ public:
           producers.try_emplace(name, i);
     for (int i = 0; i < nodes.size(); ++i) {
       llvm::StringSet<> read;
-      for (const std::string &name : nodes.Get(i).input())
-        read.insert(name);
-      forEachGraph(*nodes.Mutable(i),
-                   [&](onnx::GraphProto &body) { addFreeNames(body, read); });
+      addReadNames(*nodes.Mutable(i), read);
       for (StringRef name : read.keys())
         if (auto producer = producers.find(name); producer != producers.end()) {
           takers[producer->second].push_back(i);

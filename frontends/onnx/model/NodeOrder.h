@@ -13,8 +13,13 @@
 #include "mlir/IR/Location.h"
 #include "mlir/IR/MLIRContext.h"
 #include "onnx/onnx_pb.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace ingot::onnx_import {
+
+/// Adds the names that the node reads, and those that graphs within it take
+/// from around them.
+void addReadNames(onnx::NodeProto &node, llvm::StringSet<> &names);
 
 /// Sorts the nodes of the model's graph, of the graphs within it and of its
 /// functions, each after those whose results it takes. Nodes that are in order

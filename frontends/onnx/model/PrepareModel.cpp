@@ -7,6 +7,7 @@
 #include "frontends/onnx/model/Opsets.h"
 #include "frontends/onnx/model/Repair.h"
 #include "frontends/onnx/model/RuntimeOperators.h"
+#include "frontends/onnx/model/UnsupportedOutputs.h"
 #include "onnx/checker.h"
 #include "onnx/defs/schema.h"
 #include "onnx/inliner/inliner.h"
@@ -156,15 +157,15 @@ bool onnx_import::hasBody(const onnx::NodeProto &node) {
                             node.op_type());
 }
 
-/// Adds the operators of a graph that have no importer. Before inlining, those
-/// that a function defines are accepted.
-static void findMissing(const onnx::ModelProto &model,
-                        const onnx::GraphProto &graph, bool inlined,
-                        MissingOperators &missing) {
-  for (const onnx::NodeProto &node : graph.node()) {
+/// Adds the operators of nodes, and of graphs within them, that have no
+/// importer. Before inlining, those that a function defines are accepted.
+template <typename Nodes>
+static void findMissing(const onnx::ModelProto &model, const Nodes &nodes,
+                        bool inlined, MissingOperators &missing) {
+  for (const onnx::NodeProto &node : nodes) {
     if (hasBody(node)) {
       for (const onnx::AttributeProto &attribute : node.attribute())
-        findMissing(model, attribute.g(), inlined, missing);
+        findMissing(model, attribute.g().node(), inlined, missing);
       continue;
     }
     if (Registry::get().lookup(node.domain(), node.op_type()) ||
@@ -180,7 +181,7 @@ static void findMissing(const onnx::ModelProto &model,
 static MissingOperators findMissing(const onnx::ModelProto &model,
                                     bool inlined) {
   MissingOperators missing;
-  findMissing(model, model.graph(), inlined, missing);
+  findMissing(model, model.graph().node(), inlined, missing);
   return missing;
 }
 
@@ -298,14 +299,27 @@ LogicalResult onnx_import::inlineFunctions(Location file,
   return success();
 }
 
-LogicalResult onnx_import::prepareModel(Location file,
-                                        onnx::ModelProto &model) {
+/// Whether the operators of a node, and of graphs within it, have importers, or
+/// functions that define them.
+static bool isSupported(const onnx::ModelProto &model,
+                        const onnx::NodeProto &node) {
+  MissingOperators missing;
+  findMissing(model, ArrayRef(node), /*inlined=*/false, missing);
+  return missing.empty();
+}
+
+LogicalResult onnx_import::prepareModel(Location file, onnx::ModelProto &model,
+                                        UnsupportedResults results) {
   if (failed(checkSize(file, model)) || failed(checkVersions(file, model)))
     return failure();
   registerRuntimeOperators();
   satisfyChecker(model);
   if (failed(inlineFunctions(file, model)))
     return failure();
+  if (results == UnsupportedResults::LeftOut)
+    leaveOutUnsupported(file, model, [&](const onnx::NodeProto &node) {
+      return isSupported(model, node);
+    });
   try {
     MissingOperators missing = findMissing(model, /*inlined=*/false);
     if (!missing.empty())

@@ -21,10 +21,15 @@ bool hasBody(const onnx::NodeProto &node);
 llvm::LogicalResult inlineFunctions(mlir::Location file,
                                     onnx::ModelProto &model);
 
+/// Whether outputs that operators without an importer compute are an error.
+enum class UnsupportedResults { Refused, LeftOut };
+
 /// Checks versions and the model against the operators' schemas, inlines the
 /// model's functions, and names all operators that are not supported in one
 /// error.
-llvm::LogicalResult prepareModel(mlir::Location file, onnx::ModelProto &model);
+llvm::LogicalResult
+prepareModel(mlir::Location file, onnx::ModelProto &model,
+             UnsupportedResults results = UnsupportedResults::Refused);
 
 } // namespace ingot::onnx_import
 
