@@ -410,6 +410,13 @@ ingot::parseCompilerOptions(int argc, const char *const *argv) {
                      "choose cpu or cuda");
   if (options.emit == "lib")
     checkLibrary(options);
+  if (!options.report.empty() &&
+      llvm::is_contained({"mlir", "exec", "onnx", "ptx"}, options.emit))
+    throw usageError("--report",
+                     "tells of compiled steps, and --emit " + options.emit +
+                         " ends before that",
+                     "leave it out, or compile with --emit exe, lib, obj or "
+                     "llvm");
   // Nothing is merged or fused in a graph that others read.
   if (options.emit == "onnx") {
     options.pipeline->level = 0;

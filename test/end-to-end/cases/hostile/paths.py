@@ -141,13 +141,17 @@ def compiler(ingot):
         needs = {"--tune-data": ["--tune", "--tune-seconds", "1"], "--plan": ["--data-parallel"]}
         flags = G.compile_flags("adamw")
         # Kernels and the link have no paths but the trainer's.
-        if out and option not in ("--plan", "--tune-data"):
+        if option == "--report":
+            flags += ["--emit", "obj"]
+        elif out and option not in ("--plan", "--tune-data"):
             flags += ["--emit", "mlir"]
         return [ingot.bin / "ingotc", model, *flags, *out, *needs.get(option, []), *given, "-O0", "--weights", "none"]
 
     options = list_options(ingot, ingot.bin / "ingotc")
     check({"", "--machine", "--report", "--checkpoint"} <= set(options), f"options {options}")
     try_all(ingot, "ingotc", command, options, ("loop", "folder", "fifo", "file/below", "zero", "full"))
+    words = [ingot.bin / "ingotc", G.model, *G.compile_flags("adamw"), "--emit", "mlir", "-o", "m.mlir"]
+    ingot.check_error([*words, "--report", "r.html"], 2, "--report", "--emit mlir ends before")
 
 
 @case("paths-of-tools")
