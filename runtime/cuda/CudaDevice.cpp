@@ -58,6 +58,7 @@ CudaDevice::~CudaDevice() {
   // After failures another one makes no difference.
   if (!owner)
     return;
+  (void)driver.cuCtxSetCurrent(owner);
   for (CUstream queue : {inputStream, stream})
     if (queue)
       (void)driver.cuStreamSynchronize(queue);
@@ -114,9 +115,15 @@ void CudaDevice::openGpu() {
   driver.check(driver.cuDeviceGet(&gpu, local), "opening the GPU");
   // Libraries use the primary context as well.
   driver.check(driver.cuDevicePrimaryCtxRetain(&owner, gpu), "opening the GPU");
-  driver.check(driver.cuCtxSetCurrent(owner), "opening the GPU");
+  enter();
   stream = driver.makeStream(Driver::Priority::Highest);
   inputStream = driver.makeStream(Driver::Priority::Highest);
+}
+
+void CudaDevice::enter() {
+  std::thread::id self = std::this_thread::get_id();
+  if (user.exchange(self, std::memory_order_relaxed) != self)
+    driver.check(driver.cuCtxSetCurrent(owner), "opening the GPU");
 }
 
 void CudaDevice::loadCode(const ingot_module_t &module) {
@@ -185,6 +192,7 @@ void CudaDevice::clearBlock(CUdeviceptr block, int64_t bytes) {
 }
 
 char *CudaDevice::allocateShards(int64_t bytes) {
+  enter();
   shardBytes = bytes;
   shards = allocateZeros(bytes);
   return reinterpret_cast<char *>(shards);
@@ -243,6 +251,7 @@ std::string CudaDevice::describe() const {
 //===----------------------------------------------------------------------===//
 
 char *CudaDevice::allocate(size_t bytes) {
+  enter();
   void *block = nullptr;
   driver.check(driver.cuMemHostAlloc(&block, std::max<size_t>(bytes, 1), 0),
                "allocating page-locked memory");
@@ -251,6 +260,7 @@ char *CudaDevice::allocate(size_t bytes) {
 }
 
 void CudaDevice::copyIn(Queue queue, char *to, const char *from, size_t bytes) {
+  enter();
   if (bytes != 0)
     driver.check(driver.cuMemcpyHtoDAsync(reinterpret_cast<CUdeviceptr>(to),
                                           from, bytes, getStream(queue)),
@@ -258,6 +268,7 @@ void CudaDevice::copyIn(Queue queue, char *to, const char *from, size_t bytes) {
 }
 
 void CudaDevice::copyOut(char *to, const char *from, size_t bytes) {
+  enter();
   if (bytes != 0)
     driver.check(driver.cuMemcpyDtoHAsync(
                      to,
@@ -267,21 +278,25 @@ void CudaDevice::copyOut(char *to, const char *from, size_t bytes) {
 }
 
 void CudaDevice::copyWithin(char *to, const char *from, size_t bytes) {
+  enter();
   if (bytes != 0)
     copy(to, from, bytes);
 }
 
 Transfers::Mark CudaDevice::makeMark() {
+  enter();
   marks.push_back(makeEvent(CU_EVENT_DISABLE_TIMING));
   return marks.size() - 1;
 }
 
 void CudaDevice::setMark(Mark mark, Queue queue) {
+  enter();
   driver.check(driver.cuEventRecord(marks[mark], getStream(queue)),
                "recording an event");
 }
 
 void CudaDevice::wait(Mark mark) {
+  enter();
   CUevent event = marks[mark];
   CUresult state = driver.cuEventQuery(event);
   if (state == CUDA_ERROR_NOT_READY) {
@@ -302,6 +317,7 @@ void CudaDevice::waitForRuns() {
 }
 
 void CudaDevice::holdBack(Queue queue, Mark mark) {
+  enter();
   driver.check(driver.cuStreamWaitEvent(getStream(queue), marks[mark], 0),
                "waiting for a copy");
 }
@@ -318,6 +334,7 @@ CUevent CudaDevice::makeEvent(unsigned flags) {
 
 void CudaDevice::run(ingot_context &context, int32_t index,
                      ingot_step_fn function) {
+  enter();
   std::string name =
       isNvtxActive() ? manifest.getSymbol(manifest.functions[index]) : "";
   DeviceRange range(*this, name.c_str());

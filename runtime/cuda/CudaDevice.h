@@ -32,10 +32,12 @@
 #include "runtime/cuda/libraries/Nccl.h"
 #include "runtime/cuda/profile/CallTimes.h"
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -143,6 +145,9 @@ private:
     return queue == Queue::Inputs ? inputStream : stream;
   }
 
+  /// Makes the GPU the calling thread's: the session of a library may pass from
+  /// one thread to another. Whatever the host calls begins with it.
+  void enter();
   std::string getName() const;
   void openGpu();
   void loadCode(const ingot_module_t &module);
@@ -177,6 +182,8 @@ private:
   std::unique_ptr<Nccl> nccl;
   CUdevice gpu = 0;
   CUcontext owner = nullptr;
+  /// The thread that entered last.
+  std::atomic<std::thread::id> user;
   CUstream stream = nullptr, inputStream = nullptr;
   CUmodule code = nullptr;
   CUdeviceptr state = 0, arena = 0, staging = 0, shards = 0;

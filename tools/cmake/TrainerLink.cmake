@@ -13,17 +13,19 @@
 #   embed        static libraries that libraries (--emit lib) have in place of a
 #                main function; take everything
 #   header       headers of such libraries, which are written beside them
+#   inside       static libraries that libraries have in place of the bundle; take
+#                what is referenced
 #   bundle       shared libraries that travel with the trainer (TRAINER.libs)
 #   transport    shared libraries that travel with data parallel trainers, which
 #                load them and have what they call of the C++ library
 #   system       stubs of the shared libraries that every machine has
-# ingot_trainer_link(TARGET archives... [EMBED target] BUNDLE shared libraries...
-#                    TRANSPORT targets... [AARCH64])
+# ingot_trainer_link(TARGET archives... [EMBED target] [INSIDE targets...]
+#                    BUNDLE shared libraries... TRANSPORT targets... [AARCH64])
 # With AARCH64 it is lib/ingot/aarch64, and libraries are those of AArch64. An
 # archive is a target of ours; a shared library of the bundle is one, a path, or
 # a name that the compiler driver finds.
 function(ingot_trainer_link target)
-  cmake_parse_arguments(arg "AARCH64" "EMBED" "BUNDLE;TRANSPORT" ${ARGN})
+  cmake_parse_arguments(arg "AARCH64" "EMBED" "INSIDE;BUNDLE;TRANSPORT" ${ARGN})
   set(dir "${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/ingot")
   set(text "# KIND PATH, in link order; paths are relative to this file.\n")
   if(arg_AARCH64)
@@ -114,9 +116,14 @@ function(ingot_trainer_link target)
       add(header "${PROJECT_SOURCE_DIR}/runtime/embed/include/${header}" include)
     endforeach()
   endif()
-  foreach(archive IN LISTS arg_UNPARSED_ARGUMENTS)
+  # Those inside come first: they are a device in place of the CPU.
+  foreach(archive IN LISTS arg_INSIDE arg_UNPARSED_ARGUMENTS)
+    set(kind archive)
+    if(archive IN_LIST arg_INSIDE)
+      set(kind inside)
+    endif()
     set_target_properties(${archive} PROPERTIES ARCHIVE_OUTPUT_DIRECTORY "${dir}")
-    string(APPEND text "archive lib${archive}.a\n")
+    string(APPEND text "${kind} lib${archive}.a\n")
     list(APPEND copies ${archive})
   endforeach()
   foreach(codec IN LISTS codecs)

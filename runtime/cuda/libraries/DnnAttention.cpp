@@ -5,6 +5,7 @@
 #include "runtime/core/Error.h"
 
 #include <cstdlib>
+#include <stdexcept>
 
 #define NV_CUDNN_FRONTEND_USE_DYNAMIC_LOADING
 #include <cudnn_frontend.h>
@@ -17,15 +18,31 @@ namespace cudnn_frontend {
 void *cudnn_dlhandle = nullptr;
 } // namespace cudnn_frontend
 
+/// Lets the graph library load CUDA's runtime library by its name, unless the
+/// user has named another. It reads the name from the environment, which is as
+/// before afterwards.
+static void loadGraphRuntime(const std::string &name) {
+  constexpr const char *variable = "CUDNN_FRONTEND_CUDART_LIB_NAME";
+  bool isNamed = std::getenv(variable);
+  if (!isNamed)
+    (void)setenv(variable, name.c_str(), /*overwrite=*/0);
+  try {
+    (void)fe::detail::get_cuda_symbol(fe::detail::CudaLibrary::CUDART,
+                                      "cudaGetErrorString");
+  } catch (const std::runtime_error &) {
+    // Its first use says what is missing.
+  }
+  if (!isNamed)
+    (void)unsetenv(variable);
+}
+
 DnnAttention::DnnAttention(const Dnn &dnn, const Driver &driver,
                            CUstream stream, bool isDeterministic)
     : dnn(dnn), driver(driver), stream(stream),
       isDeterministic(isDeterministic),
       cudart(Library::ofToolkit("libcudart", driver.getMajor())) {
   fe::cudnn_dlhandle = dnn.getLibrary().getHandle();
-  // The graph library loads CUDA's runtime library by this name.
-  (void)setenv("CUDNN_FRONTEND_CUDART_LIB_NAME", cudart.getName().c_str(),
-               /*overwrite=*/0);
+  loadGraphRuntime(cudart.getName());
 }
 
 struct DnnAttention::Plan {

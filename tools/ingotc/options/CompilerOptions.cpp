@@ -137,9 +137,6 @@ static void splitArchs(CompilerOptions &options) {
 
 /// Throws unless the options are those of a library.
 static void checkLibrary(const CompilerOptions &options) {
-  if (options.pipeline->target != "cpu")
-    throw usageError("--emit", "libraries are for CPUs",
-                     "leave out --target, or write a trainer");
   if (options.pipeline->dataParallel)
     throw usageError("--emit", "a library trains in one process",
                      "leave out --data-parallel, or write a trainer");

@@ -244,6 +244,33 @@ def library_aarch64(ingot):
         same_losses(f"losses of {library.name}", losses(got), [row["loss"] for row in read_log(log)[0]])
 
 
+@case("library-cuda")
+def library_cuda(ingot):
+    """Libraries for GPUs, shared and static, take the steps of their trainer, from any thread, and leave no trace."""
+    if not (ingot.bin.parent / "lib/fakes/libcuda.so.1").exists():
+        raise Skip("no software GPU: CUDA's headers were not there")
+    gpu, g = ROOT / "tools/software-gpu", golden("mlp")
+    flags = [*g.compile_flags("adamw"), "--target", "cuda"]
+    folder = write_batches(ingot, g, ("x", "labels"), g.batch)
+    trainer, log, model = ingot.compile(g.model, *flags), ingot.path("log.jsonl"), ingot.path("trainer.onnx")
+    data = ["--data", g.data, "--no-shuffle", "--steps", STEPS, "--log", log, "--export", model]
+    ingot.succeed([gpu, trainer, *data], env=ENV)
+    want = [row["loss"] for row in read_log(log)[0]]
+    for suffix in (".so", ".a"):
+        library = compile_library(ingot, g.model, flags, "mlp_cuda", suffix)
+        exported = ingot.path("library.onnx")
+        program = build(ingot, SOURCES / "losses.c", library)
+        got = ingot.succeed([gpu, program, folder, STEPS, exported], env=ENV)
+        same_losses(library.name, losses(got), want)
+        check(exported.read_bytes() == model.read_bytes(), f"{library.name}: another model than the trainer's")
+    library = compile_library(ingot, g.model, flags, "mlp_cuda")
+    check_old_glibc(ingot, library)
+    check(not library.with_name(f"{library.name}.libs").exists(), "the library takes something along")
+    two = build(ingot, SOURCES / "threads.c", library, "-DBY_TURNS")
+    got = ingot.succeed([gpu, two, folder, STEPS], env=ENV).out.splitlines()
+    same_losses("losses in two threads", got, 2 * want)
+
+
 @case("library-headers")
 def library_headers(ingot):
     """The headers are C99 and C++17 without a warning, also for names that C does not have."""
@@ -294,7 +321,6 @@ def library_refusals(ingot):
     for words, text in (
         (["-o", folder / "mlp"], "libNAME.so"),
         (["-o", folder / "libmlp.so", "--data-parallel"], "one process"),
-        (["-o", folder / "libmlp.so", "--target", "cuda"], "CPUs"),
     ):
         result = ingot.run(ingot.ingotc(*base, *words))
         check(result.status == 2 and text in result.err and "hint:" in result.err, f"{words}: {result.err}")
