@@ -3,9 +3,12 @@
 #include "runtime/comm/Communicator.h"
 
 #include "runtime/comm/LostRank.h"
+#include "runtime/core/Error.h"
 #include "runtime/core/File.h"
 #include "runtime/core/files/Crc32.h"
+#include "runtime/core/libraries/JsonLibrary.h"
 #include "runtime/core/machine/Threads.h"
+#include "runtime/core/text/JsonLine.h"
 
 #include <algorithm>
 #include <condition_variable>
@@ -544,19 +547,21 @@ std::vector<CommunicationEvent> Communicator::getEvents() const {
 void Communicator::writeEvents(const std::string &path) const {
   std::vector<CommunicationEvent> events = getEvents();
   AtomicFile file(path);
-  auto time = [&](const char *name, CommunicationEvent::Time when) {
-    if (when == CommunicationEvent::Time())
-      return std::string();
-    double ms =
-        std::chrono::duration<double, std::milli>(when - events.front().asked)
-            .count();
-    return std::string(", \"") + name + "\": " + std::to_string(ms);
-  };
-  for (const CommunicationEvent &event : events)
-    file.write("{\"rank\": " + std::to_string(rank) +
-               ", \"step\": " + std::to_string(event.step) + ", \"what\": \"" +
-               event.what + "\", \"bytes\": " + std::to_string(event.bytes) +
-               time("asked_ms", event.asked) + time("begin_ms", event.begin) +
-               time("end_ms", event.end) + "}\n");
+  for (const CommunicationEvent &event : events) {
+    nlohmann::ordered_json line = {{"rank", rank},
+                                   {"step", event.step},
+                                   {"what", event.what},
+                                   {"bytes", event.bytes}};
+    auto addTime = [&](const char *name, CommunicationEvent::Time when) {
+      std::chrono::duration<double, std::milli> since =
+          when - events.front().asked;
+      if (when != CommunicationEvent::Time())
+        line[name] = roundTo(since.count(), 6);
+    };
+    addTime("asked_ms", event.asked);
+    addTime("begin_ms", event.begin);
+    addTime("end_ms", event.end);
+    file.write(formatJsonLine(line) + "\n");
+  }
   file.commit();
 }

@@ -11,21 +11,16 @@
 #include "runtime/core/File.h"
 #include "runtime/core/libraries/JsonLibrary.h"
 #include "runtime/core/text/BoundedJson.h"
+#include "runtime/core/text/JsonLine.h"
 
 #include <cmath>
 #include <cstdio>
 #include <fcntl.h>
 #include <filesystem>
-#include <fmt/format.h>
 #include <string_view>
 
 using namespace ingot::runtime;
-
-/// Formats the shortest text that reads back as the same number; JSON has no
-/// NaN.
-template <typename T> static std::string format(T value) {
-  return std::isfinite(value) ? fmt::format("{}", value) : "null";
-}
+using nlohmann::ordered_json;
 
 /// Returns the lines of an existing log for steps up to `step`.
 static std::string selectUntil(std::string_view text, int64_t step) {
@@ -118,54 +113,53 @@ void MetricsLog::write(const StepMetrics &metrics) {
     follower->write(metrics);
   if (!records.isOpen())
     return;
-  std::string norm;
+  ordered_json line = {{"step", metrics.step},
+                       {"loss", shortenFloat(metrics.loss)},
+                       {"lr", metrics.lr}};
   for (const auto &[name, value] : metrics.values)
-    norm += fmt::format("\"{}\": {}, ", name, format(value));
+    line[name] = value;
   if (metrics.gradNorm)
-    norm += fmt::format("\"grad_norm\": {}, ", format(*metrics.gradNorm));
+    line["grad_norm"] = shortenFloat(*metrics.gradNorm);
   if (metrics.lossScale)
-    norm += fmt::format("\"loss_scale\": {}, ", format(*metrics.lossScale));
+    line["loss_scale"] = shortenFloat(*metrics.lossScale);
   if (metrics.isGuarded)
-    norm += fmt::format("\"skipped\": {}, ", metrics.skipped);
-  std::string more;
-  if (metrics.data)
-    more = fmt::format(
-        ", \"data_wait_ms\": {:.3f}, \"decode_ms\": {:.3f}, \"queue\": {}",
-        metrics.data->waitMs, metrics.data->decodeMs, metrics.data->queue);
-  if (metrics.data && metrics.data->padding)
-    more += fmt::format(", \"padding\": {:.4f}", *metrics.data->padding);
+    line["skipped"] = metrics.skipped;
+  line["step_ms"] = roundTo(metrics.stepMs, 3);
+  line["samples_per_s"] = roundTo(metrics.samplesPerSecond, 1);
+  line["epoch"] = metrics.epoch;
+  line["elapsed_s"] = roundTo(metrics.elapsed, 3);
+  if (metrics.data) {
+    line["data_wait_ms"] = roundTo(metrics.data->waitMs, 3);
+    line["decode_ms"] = roundTo(metrics.data->decodeMs, 3);
+    line["queue"] = metrics.data->queue;
+    if (metrics.data->padding)
+      line["padding"] = roundTo(*metrics.data->padding, 4);
+  }
   if (metrics.tokensPerSecond)
-    more += fmt::format(", \"tokens_per_s\": {:.1f}", *metrics.tokensPerSecond);
+    line["tokens_per_s"] = roundTo(*metrics.tokensPerSecond, 1);
   if (metrics.summary)
-    more += ", \"stats\": " + metrics.summary->toJson();
-  append(fmt::format("{{\"step\": {}, \"loss\": {}, \"lr\": {}, {}"
-                     "\"step_ms\": {:.3f}, \"samples_per_s\": {:.1f}, "
-                     "\"epoch\": {}, \"elapsed_s\": {:.3f}{}}}\n",
-                     metrics.step, format(metrics.loss), format(metrics.lr),
-                     norm, metrics.stepMs, metrics.samplesPerSecond,
-                     metrics.epoch, metrics.elapsed, more));
+    line["stats"] = ordered_json::parse(metrics.summary->toJson());
+  append(formatJsonLine(line) + "\n");
 }
 
-/// The rows of a table as arrays.
 void MetricsLog::writeClasses(int64_t step,
                               const std::vector<std::string> &classes) {
   if (!records.isOpen() || records.getSize() != 0 || classes.empty())
     return;
-  nlohmann::ordered_json line = {{"step", step}, {"classes", classes}};
-  append(line.dump() + "\n");
+  append(formatJsonLine({{"step", step}, {"classes", classes}}) + "\n");
 }
 
-static std::string formatTable(const MetricTable &table) {
+/// The rows of a table as arrays.
+static ordered_json makeTable(const MetricTable &table) {
   auto columns = static_cast<size_t>(
       std::lround(std::sqrt(static_cast<double>(table.values.size()))));
-  std::string text = "[";
-  for (size_t i = 0; i < table.values.size(); ++i)
-    text += fmt::format("{}{:.17g}",
-                        i % columns ? ", "
-                        : i         ? "], ["
-                                    : "[",
-                        table.values[i]);
-  return text + "]]";
+  auto rows = ordered_json::array();
+  for (size_t i = 0; i < table.values.size(); ++i) {
+    if (i % columns == 0)
+      rows.push_back(ordered_json::array());
+    rows.back().push_back(table.values[i]);
+  }
+  return rows;
 }
 
 void MetricsLog::write(const EvalMetrics &metrics) {
@@ -173,12 +167,12 @@ void MetricsLog::write(const EvalMetrics &metrics) {
     follower->write(metrics);
   if (!records.isOpen())
     return;
-  std::string line = fmt::format("{{\"step\": {}", metrics.step);
+  ordered_json line = {{"step", metrics.step}};
   for (const auto &[name, value] : metrics.values)
-    line += fmt::format(", \"{}\": {}", name, format(value));
+    line[name] = value;
   for (const MetricTable &table : metrics.tables)
-    line += fmt::format(", \"{}\": {}", table.name, formatTable(table));
-  append(line + "}\n");
+    line[table.name] = makeTable(table);
+  append(formatJsonLine(line) + "\n");
 }
 
 void MetricsLog::cutAfter(int64_t step) {

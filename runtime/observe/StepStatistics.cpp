@@ -2,13 +2,15 @@
 
 #include "runtime/observe/StepStatistics.h"
 
+#include "runtime/core/libraries/JsonLibrary.h"
+#include "runtime/core/text/JsonLine.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -131,23 +133,25 @@ StepSummary StepStatistics::take() {
 }
 
 std::string StepSummary::toJson() const {
-  std::string text = fmt::format(
-      "{{\"steps\": {}, \"step_ms_p50\": {:.3f}, \"step_ms_p90\": {:.3f}, "
-      "\"step_ms_p99\": {:.3f}, \"step_ms_max\": {:.3f}, "
-      "\"data_share\": {:.4f}, \"gflops\": {:.3f}, ",
-      steps, p50, p90, p99, most, dataShare, gflops);
+  nlohmann::ordered_json json = {{"steps", steps},
+                                 {"step_ms_p50", roundTo(p50, 3)},
+                                 {"step_ms_p90", roundTo(p90, 3)},
+                                 {"step_ms_p99", roundTo(p99, 3)},
+                                 {"step_ms_max", roundTo(most, 3)},
+                                 {"data_share", roundTo(dataShare, 4)},
+                                 {"gflops", roundTo(gflops, 3)}};
   if (rooflineShare > 0)
-    text += fmt::format("\"roofline_share\": {:.4f}, ", rooflineShare);
+    json["roofline_share"] = roundTo(rooflineShare, 4);
   if (tokensPerSecond > 0)
-    text += fmt::format("\"tokens_per_s\": {:.1f}, ", tokensPerSecond);
+    json["tokens_per_s"] = roundTo(tokensPerSecond, 1);
   if (exposedShare)
-    text += fmt::format("\"exposed_share\": {:.4f}, ", *exposedShare);
+    json["exposed_share"] = roundTo(*exposedShare, 4);
   if (sentBytesPerSecond)
-    text += fmt::format("\"sent_bytes_per_s\": {:.0f}, ", *sentBytesPerSecond);
-  text += fmt::format("\"read_bytes_per_s\": {:.0f}, "
-                      "\"written_bytes_per_s\": {:.0f}, ",
-                      readBytesPerSecond, writtenBytesPerSecond);
-  return text + fmt::format("\"processors\": {:.2f}, \"resident_bytes\": {}, "
-                            "\"peak_resident_bytes\": {}}}",
-                            processors, residentBytes, peakResidentBytes);
+    json["sent_bytes_per_s"] = std::llround(*sentBytesPerSecond);
+  json["read_bytes_per_s"] = std::llround(readBytesPerSecond);
+  json["written_bytes_per_s"] = std::llround(writtenBytesPerSecond);
+  json["processors"] = roundTo(processors, 2);
+  json["resident_bytes"] = residentBytes;
+  json["peak_resident_bytes"] = peakResidentBytes;
+  return formatJsonLine(json);
 }
