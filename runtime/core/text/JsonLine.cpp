@@ -12,7 +12,7 @@ using namespace ingot::runtime;
 using nlohmann::ordered_json;
 
 static void append(std::string &text, const ordered_json &json) {
-  // Whole numbers need no point.
+  // Integers need no point.
   if (json.is_number_float() && std::isfinite(json.get<double>())) {
     text += fmt::format("{}", json.get<double>());
     return;
