@@ -218,7 +218,7 @@ struct Partitions : ::testing::Test {
 
 TEST_F(Partitions, PartsAreTheWhole) {
   std::map<std::string, int> checks;
-  for (uint64_t seed = 0; seed < 150; ++seed)
+  for (uint64_t seed = 0; seed < 600; ++seed)
     check(seed, checks);
   std::set<std::string> whole;
   for (const Entry &entry : catalogue())

@@ -2,6 +2,7 @@
 
 #include "test/random-graphs/RandomGraph.h"
 
+#include "dialects/ingot/exchange/ExchangeOps.h"
 #include "dialects/reference/Interpreter.h"
 #include "test/random-graphs/catalogue/Catalogue.h"
 
@@ -140,8 +141,12 @@ RandomGraph ingot::testing::makeRandomGraph(MLIRContext &context, uint64_t seed,
 
   Chooser choose(seed, stretch);
   Pool pool(builder, choose, element, block, graph.arguments);
+  // Exchanges among one rank are their operand.
+  ArrayRef<Entry> entries = catalogue().take_until([](const Entry &entry) {
+    return entry.opNames.front() == AllReduceOp::getOperationName();
+  });
   for (int64_t i = 0; i < size; ++i)
-    pool.add(choose.pick(catalogue()).build(pool)->getResults());
+    pool.add(choose.pick(entries).build(pool)->getResults());
 
   SmallVector<Value> results;
   for (Operation &op : block)
