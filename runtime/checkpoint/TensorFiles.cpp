@@ -15,7 +15,7 @@ using nlohmann::ordered_json;
 static constexpr std::string_view kSuffix = ".safetensors";
 static constexpr std::string_view kIndexSuffix = ".index.json";
 
-static std::string getIndexPath(const std::string &path) {
+std::string ingot::runtime::getIndexPath(const std::string &path) {
   return path + std::string(kIndexSuffix);
 }
 
@@ -95,7 +95,8 @@ void ingot::runtime::writeTensorFiles(const std::string &path,
 // Reading
 //===----------------------------------------------------------------------===//
 
-std::string TensorFiles::find(const std::string &path) {
+/// Returns the file that is there for a path: itself, or its index.
+static std::string findFile(const std::string &path) {
   std::error_code error;
   std::string index = getIndexPath(path);
   if (!std::filesystem::exists(path, error) &&
@@ -104,8 +105,48 @@ std::string TensorFiles::find(const std::string &path) {
   return path;
 }
 
+static Error damagedIndex(const std::string &path, const std::string &what) {
+  return badInput(path, what,
+                  "write the files again, or copy all of them with the index");
+}
+
+/// Reads an index: the tensors of each file, which lies beside it.
+static std::map<std::string, std::vector<std::string>>
+readPlaces(const std::string &path) {
+  MappedFile index(path);
+  constexpr size_t mostBytes = 100'000'000;
+  if (index.getBytes().size() > mostBytes)
+    throw damagedIndex(path, "is larger than 100,000,000 bytes");
+  nlohmann::json json = parseJson(index.getBytes());
+  auto places = json.is_object() ? json.find("weight_map") : json.end();
+  if (places == json.end() || !places->is_object())
+    throw damagedIndex(
+        path, "no object 'weight_map', which names the files of tensors");
+  std::map<std::string, std::vector<std::string>> names;
+  for (const auto &[tensor, file] : places->items()) {
+    std::string name = file.is_string() ? file.get<std::string>() : "";
+    // What others wrote may name no file outside of its folder.
+    if (name.empty() || name == "." || name == ".." ||
+        name.find('/') != std::string::npos ||
+        name.find('\0') != std::string::npos)
+      throw damagedIndex(path, "'" + tensor +
+                                   "' has no name of a file beside the index");
+    names[name].push_back(tensor);
+  }
+  return names;
+}
+
+std::vector<std::string> TensorFiles::list(const std::string &path) {
+  std::string found = findFile(path);
+  std::vector<std::string> paths = {found};
+  if (found.ends_with(kIndexSuffix))
+    for (const auto &[name, tensors] : readPlaces(found))
+      paths.push_back(getDirectory(found) + "/" + name);
+  return paths;
+}
+
 TensorFiles::TensorFiles(const std::string &path) {
-  std::string found = find(path);
+  std::string found = findFile(path);
   if (found.ends_with(kIndexSuffix)) {
     readIndex(found);
     return;
@@ -115,37 +156,14 @@ TensorFiles::TensorFiles(const std::string &path) {
 }
 
 void TensorFiles::readIndex(const std::string &path) {
-  auto damaged = [&](const std::string &what) {
-    return badInput(path, what,
-                    "write the files again, or copy all of them with the "
-                    "index");
-  };
-  MappedFile index(path);
-  constexpr size_t mostBytes = 100'000'000;
-  if (index.getBytes().size() > mostBytes)
-    throw damaged("is larger than 100,000,000 bytes");
-  nlohmann::json json = parseJson(index.getBytes());
-  auto places = json.is_object() ? json.find("weight_map") : json.end();
-  if (places == json.end() || !places->is_object())
-    throw damaged("no object 'weight_map', which names the files of tensors");
-  std::map<std::string, std::vector<std::string>> names;
-  for (const auto &[tensor, file] : places->items()) {
-    std::string name = file.is_string() ? file.get<std::string>() : "";
-    // What others wrote may name no file outside of its folder.
-    if (name.empty() || name == "." || name == ".." ||
-        name.find('/') != std::string::npos ||
-        name.find('\0') != std::string::npos)
-      throw damaged("'" + tensor + "' has no name of a file beside the index");
-    names[name].push_back(tensor);
-  }
-  for (const auto &[name, tensors] : names) {
+  for (const auto &[name, tensors] : readPlaces(path)) {
     std::string file = getDirectory(path) + "/" + name;
     files.emplace_back(file);
     SafeTensors part = readSafeTensors(files.back().getBytes(), file);
     for (const std::string &tensor : tensors) {
       auto found = part.tensors.find(tensor);
       if (found == part.tensors.end())
-        throw damaged("'" + tensor + "' is not in " + name);
+        throw damagedIndex(path, "'" + tensor + "' is not in " + name);
       content.tensors.insert(*found);
     }
   }

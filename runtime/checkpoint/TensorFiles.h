@@ -27,6 +27,10 @@ inline constexpr int64_t kMostTensorBytes = 5'000'000'000;
 void writeTensorFiles(const std::string &path, const SafeTensors &content,
                       int64_t most = kMostTensorBytes);
 
+/// Returns the path of the index that writeTensorFiles writes or removes beside
+/// NAME.safetensors.
+std::string getIndexPath(const std::string &path);
+
 /// Files of tensors, mapped.
 class TensorFiles {
 public:
@@ -38,8 +42,9 @@ public:
   /// The tensors of all files, whose views are valid as long as this is.
   SafeTensors &getContent() { return content; }
 
-  /// Returns the file that is there for a path: itself, or its index.
-  static std::string find(const std::string &path);
+  /// Returns what is read for a path: the file itself, or its index and the
+  /// files that the index names. Throws badInput if the index is damaged.
+  static std::vector<std::string> list(const std::string &path);
 
 private:
   void readIndex(const std::string &path);

@@ -26,7 +26,8 @@ OutputPaths ingot::runtime::collectPaths(const Options &options,
   const SaveOptions &save = options.save;
   const ObserveOptions &observe = options.observe;
   if (save.init)
-    paths.addInput("--init", TensorFiles::find(*save.init));
+    for (const std::string &file : TensorFiles::list(*save.init))
+      paths.addInput("--init", file);
   if (save.resume)
     paths.addInput("--resume", *save.resume, {"latest", "best", "step-"});
   // A run that is repeated from the file beside its log writes it again.
@@ -60,6 +61,10 @@ OutputPaths ingot::runtime::collectPaths(const Options &options,
     paths.addImplied("--log-max-mb", MetricsLog::getOldPath(*observe.log),
                      MetricsLog::isLog);
   addFile("--export", save.exportPath);
+  // An export as one file removes the index of one as several files.
+  if (save.exportPath && save.exportPath->ends_with(".safetensors"))
+    paths.addOutput("--export", getIndexPath(*save.exportPath),
+                    OutputPaths::Kind::Cache);
   if (save.exportPath && hasDataFile(manifest, *save.exportPath))
     addFile("--export", getDataPath(*save.exportPath));
   addFile("--predict", save.predict);

@@ -2,7 +2,8 @@
 //===----------------------------------------------------------------------===//
 //
 // The decoder of JPEG refers to all vector code of its library, also to an
-// encoder with tables of 100 kB, which nothing calls. This stands in its place.
+// encoder with tables of 100 kB, which nothing in a trainer calls. This stands
+// in its place, in trainers only: tests write pictures.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where trainers do not write, and what becomes of a run whose outputs fail."""
 
+import json
 import os
 import re
 import resource
@@ -111,6 +112,28 @@ def configuration(ingot):
         ingot.check_error([trainer, "--config", config, option, config], 2, option, "an input, that of --config")
     ingot.succeed([trainer, "--config", beside])
     check(read() == text, "the run that is repeated has another configuration")
+
+
+@case("outputs-leave-weights-in-several-files")
+def leave_several_files(ingot):
+    """Neither the files that an index names nor the index are replaced while --init reads them."""
+    trainer, data = trainer_of(ingot), copy_data(ingot)
+    base = [trainer, "--data", data, "--steps", "1"]
+    weights = ingot.path("model.safetensors")
+    ingot.succeed([*base, "--export", weights])
+    part = weights.rename(weights.with_name("part.safetensors"))
+    length = int.from_bytes(part.read_bytes()[:8], "little")
+    names = [name for name in json.loads(part.read_bytes()[8 : 8 + length]) if name != "__metadata__"]
+    index = weights.with_name("model.safetensors.index.json")
+    index.write_text(json.dumps({"weight_map": dict.fromkeys(names, part.name)}))
+    before = {path: path.read_bytes() for path in (part, index)}
+    for init in (weights, index):
+        for export in (weights, part):
+            ingot.check_error([*base, "--init", init, "--export", export], 2, "--export", "an input, that of --init")
+    check({path: path.read_bytes() for path in (part, index)} == before, "an input has changed")
+    other = ingot.path("other.safetensors")
+    ingot.succeed([*base, "--init", index, "--export", other])
+    check(other.exists() and not other.with_name(other.name + ".index.json").exists(), "no export, or an index")
 
 
 @case("outputs-differ")
