@@ -60,13 +60,15 @@ function(ingot_link_c_library target)
 endfunction()
 
 # ingot_link_portably(TARGET): a shared library that trainers load. The trainer
-# has what it calls of the C++ library.
+# has what it calls of the C++ library, but keeps the compiler's own functions,
+# such as divisions of 128 bits, to itself.
 function(ingot_link_portably target)
   if(INGOT_SANITIZE)
     return()
   endif()
   target_link_options(${target} PRIVATE -Wl,--exclude-libs,ALL $<$<CONFIG:Release>:-Wl,--strip-all>)
-  ingot_link_c_library(${target} ARCHIVES libgcc_eh.a libc_nonshared.a STUBS ${INGOT_C_LIBRARY})
+  ingot_link_c_library(${target} ARCHIVES libgcc_eh.a libgcc.a libc_nonshared.a
+    STUBS ${INGOT_C_LIBRARY})
 endfunction()
 
 # ingot_link_program_portably(TARGET): a program that users start. It has the C++
