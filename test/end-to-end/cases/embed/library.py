@@ -177,7 +177,8 @@ def library_static(ingot):
         runs[name] = losses(ingot.succeed([alone, folders[name], STEPS, ingot.path("x.onnx")], env=ENV))
         same_losses(name, runs[name], trainer_run(ingot, g, STEPS)[0])
     both = build(
-        ingot, SOURCES / "threads.c", libraries["mlp"], "-DOTHER=cnn_model", "-fuse-ld=lld", other=libraries["cnn"],
+        ingot, SOURCES / "threads.c", libraries["mlp"], "-DOTHER=cnn_model", "-fuse-ld=lld",
+        f"-B/usr/lib/llvm-{LLVM_VERSION}/bin", other=libraries["cnn"],
     )  # fmt: skip
     got = ingot.succeed([both, folders["mlp"], STEPS, folders["cnn"]], env=ENV).out.splitlines()
     check(got == runs["mlp"] + runs["cnn"], f"{got}, expected {runs}")
