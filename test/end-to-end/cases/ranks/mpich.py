@@ -2,6 +2,7 @@
 """Ranks under MPICH's launcher: the same trainer, with another library of MPI."""
 
 import os
+import pathlib
 import re
 import signal
 import subprocess
@@ -44,6 +45,19 @@ def chosen(ingot):
     ingot.check_error(run, 1, "INGOT_MPI", "is no library of MPI", env={**alone, "INGOT_MPI": "libz.so.1"})
 
 
+def find_rank(log, rank):
+    """The process of a rank that writes or would write a log."""
+    for folder in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            words = (folder / "cmdline").read_bytes().split(b"\0")
+            variables = (folder / "environ").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if os.fsencode(log) in words and f"PMI_RANK={rank}".encode() in variables:
+            return int(folder.name)
+    raise Failure(f"rank {rank} has no process")
+
+
 @case("ranks-mpich-lost")
 def lost(ingot):
     """A rank that is stopped is noticed by the other, within the limit."""
@@ -61,10 +75,7 @@ def lost(ingot):
         while not log.exists() or log.read_bytes().count(b"\n") < 5:
             check(time.monotonic() < until, f"does not start: {errors.read_text()}")
             time.sleep(0.05)
-        with subprocess.Popen(["pgrep", "-f", str(log)], stdout=subprocess.PIPE, text=True) as found:
-            ranks = [int(line) for line in found.stdout]
-        stopped = next(pid for pid in ranks if b"PMI_RANK=1" in open(f"/proc/{pid}/environ", "rb").read())
-        os.kill(stopped, signal.SIGSTOP)
+        os.kill(find_rank(log, 1), signal.SIGSTOP)
         status = run.wait(30)
     except subprocess.TimeoutExpired:
         raise Failure(f"goes on: {errors.read_text()}") from None
