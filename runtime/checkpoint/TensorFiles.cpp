@@ -15,7 +15,7 @@ using nlohmann::ordered_json;
 static constexpr std::string_view kSuffix = ".safetensors";
 static constexpr std::string_view kIndexSuffix = ".index.json";
 
-std::string ingot::runtime::getIndexPath(const std::string &path) {
+std::string ingot::runtime::getTensorIndexPath(const std::string &path) {
   return path + std::string(kIndexSuffix);
 }
 
@@ -64,7 +64,7 @@ void ingot::runtime::writeTensorFiles(const std::string &path,
   std::vector<SafeTensors> parts = divide(content, most);
   if (parts.size() == 1) {
     writeFile(path, content);
-    removeOther(getIndexPath(path));
+    removeOther(getTensorIndexPath(path));
     return;
   }
   std::string stem = path;
@@ -82,7 +82,7 @@ void ingot::runtime::writeTensorFiles(const std::string &path,
     }
   }
   // The index makes them valid.
-  AtomicFile index(getIndexPath(path));
+  AtomicFile index(getTensorIndexPath(path));
   ordered_json json = {{"metadata", {{"total_size", bytes}}},
                        {"weight_map", std::move(places)}};
   index.write(json.dump(2, ' ', false, ordered_json::error_handler_t::replace));
@@ -98,7 +98,7 @@ void ingot::runtime::writeTensorFiles(const std::string &path,
 /// Returns the file that is there for a path: itself, or its index.
 static std::string findFile(const std::string &path) {
   std::error_code error;
-  std::string index = getIndexPath(path);
+  std::string index = getTensorIndexPath(path);
   if (!std::filesystem::exists(path, error) &&
       std::filesystem::exists(index, error))
     return index;

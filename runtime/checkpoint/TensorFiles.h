@@ -29,7 +29,7 @@ void writeTensorFiles(const std::string &path, const SafeTensors &content,
 
 /// Returns the path of the index that writeTensorFiles writes or removes beside
 /// NAME.safetensors.
-std::string getIndexPath(const std::string &path);
+std::string getTensorIndexPath(const std::string &path);
 
 /// Files of tensors, mapped.
 class TensorFiles {

@@ -63,7 +63,7 @@ OutputPaths ingot::runtime::collectPaths(const Options &options,
   addFile("--export", save.exportPath);
   // An export as one file removes the index of one as several files.
   if (save.exportPath && save.exportPath->ends_with(".safetensors"))
-    paths.addOutput("--export", getIndexPath(*save.exportPath),
+    paths.addOutput("--export", getTensorIndexPath(*save.exportPath),
                     OutputPaths::Kind::Cache);
   if (save.exportPath && hasDataFile(manifest, *save.exportPath))
     addFile("--export", getDataPath(*save.exportPath));
