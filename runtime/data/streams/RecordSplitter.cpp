@@ -2,6 +2,7 @@
 
 #include "runtime/data/streams/RecordSplitter.h"
 
+#include "runtime/core/text/ByteOrderMark.h"
 #include "runtime/data/Npy.h"
 #include "runtime/data/Tokens.h"
 #include "runtime/data/files/TarIndex.h"
@@ -65,9 +66,9 @@ public:
     seen = bytes.size();
     if (isAtEnd)
       end = seen;
-    // Empty lines are no samples.
-    bool isEmpty =
-        bytes.substr(0, end).find_first_not_of(" \t\r\n") == bytes.npos;
+    // Empty lines are no samples, nor is a byte order mark before one.
+    bool isEmpty = skipByteOrderMark(bytes.substr(0, end))
+                       .find_first_not_of(" \t\r\n") == bytes.npos;
     return {isEmpty ? 0 : end, end};
   }
   void remove(size_t count) override {
