@@ -67,8 +67,9 @@ public:
     if (isAtEnd)
       end = seen;
     // Empty lines are no samples, nor is a byte order mark before one.
-    bool isEmpty = skipByteOrderMark(bytes.substr(0, end))
-                       .find_first_not_of(" \t\r\n") == bytes.npos;
+    bool isEmpty =
+        skipByteOrderMark(bytes.substr(0, end)).find_first_not_of(" \t\r\n") ==
+        bytes.npos;
     return {isEmpty ? 0 : end, end};
   }
   void remove(size_t count) override {
