@@ -98,7 +98,8 @@ def lock_alone(python, scratch):
 def lock_cuda(python, scratch):
     script = ROOT / "tools/scripts/wheel_parts.py"
     printed = run(python, script, "--record", *read_wanted("cuda"), capture_output=True, text=True).stdout
-    write("cuda", "downloads 30 MB, parts of wheels", printed)
+    pins, size = printed.rstrip("\n").rsplit("\n# ", 1)
+    write("cuda", f"downloads {describe(int(size))}, parts of wheels", pins + "\n")
 
 
 def lock_packages(kind, scratch):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """wheel_parts.py FOLDER LOCK: what builds and tests need of CUDA's wheels, into FOLDER, as a toolkit has it: headers,
 the assembler and the library of functions for kernels.
-wheel_parts.py --record NAME==VERSION...: prints the lines of LOCK for wheels.
+wheel_parts.py --record NAME==VERSION...: prints the lines of LOCK for wheels, then `# BYTES` of their parts.
 
 Of a large wheel only the parts that hold these files are downloaded, which the format of its archive allows: CUDA's
 libraries have more than a gigabyte, their headers five megabytes. Where the index sends no parts of files, wheels are
@@ -86,17 +86,21 @@ def visit(package, use):
                 use(archive)
 
 
-def print_pin(package):
-    def use(archive):
-        print(f"{package} --hash=sha256:{hashlib.sha256(read_record(archive)).hexdigest()}", flush=True)
+def print_pins(packages):
+    sizes = []
+    for package in packages:
 
-    visit(package, use)
+        def use(archive, package=package):
+            print(f"{package} --hash=sha256:{hashlib.sha256(read_record(archive)).hexdigest()}", flush=True)
+            sizes.append(sum(member.compress_size for member in archive.infolist() if PART.fullmatch(member.filename)))
+
+        visit(package, use)
+    print(f"# {sum(sizes)}")
 
 
 def main():
     if sys.argv[1] == "--record":
-        for package in sys.argv[2:]:
-            print_pin(package)
+        print_pins(sys.argv[2:])
         return
     folder, lock = map(pathlib.Path, sys.argv[1:])
     for package, expected in PIN.findall(lock.read_text()):

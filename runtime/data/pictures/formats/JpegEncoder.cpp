@@ -10,6 +10,6 @@
 #ifdef __x86_64__
 extern "C" {
 extern const unsigned char jconst_huff_encode_one_block[] = {0};
-void *jsimd_huff_encode_one_block_sse2() { __builtin_unreachable(); }
+void *jsimd_huff_encode_one_block_sse2() { __builtin_trap(); }
 }
 #endif
