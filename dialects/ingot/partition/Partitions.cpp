@@ -7,9 +7,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/ingot/builders/Builders.h"
+#include "dialects/ingot/exchange/ExchangeOps.h"
 #include "dialects/ingot/ir/Dialect.h"
 #include "dialects/ingot/ir/Extensions.h"
-#include "dialects/ingot/partition/Partitionable.h"
+#include "dialects/ingot/partition/PartitionModels.h"
 #include "mlir/IR/Matchers.h"
 
 #include <numeric>
@@ -17,80 +18,11 @@
 using namespace mlir;
 using namespace ingot;
 
-#include "dialects/ingot/partition/Partitionable.cpp.inc"
-
-/// Returns the factors of a reduction that stay in its results.
-static SmallVector<Factor> getKeptFactors(Reduction reduction) {
-  SmallVector<Factor> factors;
-  RankedTensorType type = tensorType(reduction->getOperand(0));
-  int64_t kept = 0;
-  for (int64_t dim = 0; dim < type.getRank(); ++dim)
-    if (!llvm::is_contained(reduction.getReducedDims(), dim))
-      factors.push_back(
-          {Factor::Free,
-           type.getDimSize(dim),
-           {dim},
-           SmallVector<int64_t>(reduction->getNumResults(), kept++)});
-  return factors;
-}
-
-SmallVector<Factor> ingot::getDefaultFactors(Operation *op) {
-  if (auto reduction = dyn_cast<Reduction>(op))
-    return op->getNumOperands() == 1 ? getKeptFactors(reduction)
-                                     : SmallVector<Factor>();
-  auto body = dyn_cast<ScalarBody>(op);
-  // The elements of an op without operands may depend on their position.
-  if (!body || op->getNumOperands() == 0 || op->getNumResults() == 0)
-    return {};
-  SmallVector<SmallVector<int64_t>> reads;
-  for (unsigned i = 0, e = op->getNumOperands(); i < e; ++i) {
-    std::optional<SmallVector<int64_t>> dims = body.getReadDims(i);
-    if (!dims)
-      return {};
-    reads.push_back(std::move(*dims));
-  }
-  RankedTensorType type = tensorType(op->getResult(0));
-  SmallVector<Factor> factors;
-  for (int64_t dim = 0; dim < type.getRank(); ++dim) {
-    Factor factor{Factor::Free,
-                  type.getDimSize(dim),
-                  {},
-                  SmallVector<int64_t>(op->getNumResults(), dim)};
-    bool isOnce = true;
-    for (ArrayRef<int64_t> dims : reads) {
-      isOnce &= llvm::count(dims, dim) <= 1;
-      const int64_t *found = llvm::find(dims, dim);
-      factor.operandDims.push_back(
-          found == dims.end() ? -1 : std::distance(dims.begin(), found));
-    }
-    if (isOnce)
-      factors.push_back(std::move(factor));
-  }
-  return factors;
-}
-
-SmallVector<Factor> ingot::getFactors(Operation *op) {
-  if (auto partitionable = dyn_cast<Partitionable>(op))
-    return partitionable.getFactors();
-  return getDefaultFactors(op);
-}
-
-bool ingot::isContraction(Operation *op) {
-  return llvm::any_of(getFactors(op), [](const Factor &factor) {
-    return factor.kind == Factor::Sum &&
-           llvm::count_if(factor.operandDims,
-                          [](int64_t dim) { return dim >= 0; }) > 1;
-  });
-}
-
 //===----------------------------------------------------------------------===//
 // Factors
 //===----------------------------------------------------------------------===//
 
 namespace {
-
-template <typename Op, typename Model>
-using ModelOf = Partitionable::ExternalModel<Model, Op>;
 
 /// Returns the factors of the dimensions that are the same in an operand and a
 /// result, each of those that `isFree` is true for.
@@ -103,7 +35,7 @@ SmallVector<Factor> getFreeDims(RankedTensorType type, IsFree isFree) {
   return factors;
 }
 
-struct MatmulModel : ModelOf<MatmulOp, MatmulModel> {
+struct MatmulModel : PartitionModel<MatmulOp, MatmulModel> {
   SmallVector<Factor> getFactors(Operation *op) const {
     auto matmul = cast<MatmulOp>(op);
     RankedTensorType type = tensorType(matmul.getResult());
@@ -126,7 +58,7 @@ struct MatmulModel : ModelOf<MatmulOp, MatmulModel> {
   }
 };
 
-struct ReduceModel : ModelOf<ReduceOp, ReduceModel> {
+struct ReduceModel : PartitionModel<ReduceOp, ReduceModel> {
   SmallVector<Factor> getFactors(Operation *op) const {
     auto reduce = cast<ReduceOp>(op);
     RankedTensorType type = tensorType(reduce.getOperand());
@@ -135,6 +67,10 @@ struct ReduceModel : ModelOf<ReduceOp, ReduceModel> {
       factors.push_back(
           {getKind(reduce.getKind()), type.getDimSize(dim), {dim}, {-1}});
     return factors;
+  }
+
+  bool keepsPartialSums(Operation *op, const llvm::SmallBitVector &) const {
+    return cast<ReduceOp>(op).getKind() == ReductionKind::Sum;
   }
 
 private:
@@ -153,7 +89,7 @@ private:
   }
 };
 
-struct ArgMaxModel : ModelOf<ArgMaxOp, ArgMaxModel> {
+struct ArgMaxModel : PartitionModel<ArgMaxOp, ArgMaxModel> {
   SmallVector<Factor> getFactors(Operation *op) const {
     auto argmax = cast<ArgMaxOp>(op);
     RankedTensorType type = tensorType(argmax.getOperand());
@@ -169,25 +105,9 @@ struct ArgMaxModel : ModelOf<ArgMaxOp, ArgMaxModel> {
   }
 };
 
-struct CrossEntropyModel : ModelOf<CrossEntropyOp, CrossEntropyModel> {
-  SmallVector<Factor> getFactors(Operation *op) const {
-    auto loss = cast<CrossEntropyOp>(op);
-    RankedTensorType type = tensorType(loss.getLogits());
-    auto classes = static_cast<int64_t>(loss.getDim());
-    SmallVector<Factor> factors;
-    for (int64_t dim = 0; dim < type.getRank(); ++dim) {
-      int64_t kept = dim < classes ? dim : dim - 1;
-      if (dim != classes)
-        factors.push_back(
-            {Factor::Free, type.getDimSize(dim), {dim, kept}, {kept, kept}});
-    }
-    return factors;
-  }
-};
-
 /// The first dimensions of groups of dimensions with the same elements, without
 /// those of size 1.
-struct ReshapeModel : ModelOf<ReshapeOp, ReshapeModel> {
+struct ReshapeModel : PartitionModel<ReshapeOp, ReshapeModel> {
   SmallVector<Factor> getFactors(Operation *op) const {
     ArrayRef<int64_t> from = tensorType(op->getOperand(0)).getShape();
     ArrayRef<int64_t> to = tensorType(op->getResult(0)).getShape();
@@ -212,6 +132,10 @@ struct ReshapeModel : ModelOf<ReshapeOp, ReshapeModel> {
     return factors;
   }
 
+  bool keepsPartialSums(Operation *, const llvm::SmallBitVector &) const {
+    return true;
+  }
+
 private:
   static bool skipOnes(ArrayRef<int64_t> shape, size_t &at) {
     while (at < shape.size() && shape[at] == 1)
@@ -220,44 +144,99 @@ private:
   }
 };
 
-/// The dimensions that are whole and in place.
-struct SliceModel : ModelOf<SliceOp, SliceModel> {
+/// A slice of some segments has parts of these.
+struct SliceModel : PartitionModel<SliceOp, SliceModel> {
   SmallVector<Factor> getFactors(Operation *op) const {
     auto slice = cast<SliceOp>(op);
     RankedTensorType type = tensorType(slice.getOperand());
-    return getFreeDims(type, [&](int64_t dim) {
-      return slice.getStarts()[dim] == 0 && slice.getStrides()[dim] == 1 &&
-             slice.getLimits()[dim] == type.getDimSize(dim);
-    });
+    FactorBuilder factors(op);
+    for (int64_t dim = 0; dim < type.getRank(); ++dim) {
+      int64_t size = type.getDimSize(dim), first = slice.getStarts()[dim],
+              limit = slice.getLimits()[dim];
+      if (slice.getStrides()[dim] != 1 || first >= limit)
+        continue;
+      factors.add(Factor::Free, size).operand(0, dim).result(0, dim);
+      if (limit - first != size)
+        factors.resultRanges(0, {{first, limit, 1}});
+    }
+    return factors.take();
   }
   void setFactorSize(Operation *op, const Factor &factor, int64_t size) const {
     auto slice = cast<SliceOp>(op);
-    SmallVector<int64_t> limits(slice.getLimits());
-    limits[factor.operandDims.front()] = size;
+    int64_t dim = factor.operandDims.front(), parts = factor.size / size;
+    SmallVector<int64_t> starts(slice.getStarts()), limits(slice.getLimits());
+    starts[dim] /= parts;
+    limits[dim] /= parts;
+    slice.setStarts(starts);
     slice.setLimits(limits);
   }
 };
 
-struct PadModel : ModelOf<PadOp, PadModel> {
+/// The margins around the operand are segments of the result.
+struct PadModel : PartitionModel<PadOp, PadModel> {
   SmallVector<Factor> getFactors(Operation *op) const {
     auto pad = cast<PadOp>(op);
-    return getFreeDims(tensorType(pad.getOperand()), [&](int64_t dim) {
-      return pad.getLow()[dim] == 0 && pad.getHigh()[dim] == 0 &&
-             pad.getInterior()[dim] == 0;
+    RankedTensorType type = tensorType(pad.getResult());
+    FactorBuilder factors(op);
+    for (int64_t dim = 0; dim < type.getRank(); ++dim) {
+      int64_t size = type.getDimSize(dim), low = pad.getLow()[dim],
+              end = size - pad.getHigh()[dim];
+      if (pad.getInterior()[dim] != 0 || low >= end)
+        continue;
+      factors.add(Factor::Free, size).operand(0, dim).result(0, dim);
+      if (end - low != size)
+        factors.ranges(0, {{low, end, 1}});
+    }
+    return factors.take();
+  }
+  void setFactorSize(Operation *op, const Factor &factor, int64_t size) const {
+    auto pad = cast<PadOp>(op);
+    int64_t dim = factor.operandDims.front(), parts = factor.size / size;
+    SmallVector<int64_t> low(pad.getLow()), high(pad.getHigh());
+    low[dim] /= parts;
+    high[dim] /= parts;
+    pad.setLow(low);
+    pad.setHigh(high);
+  }
+};
+
+/// The operands are segments of the result.
+struct ConcatModel : PartitionModel<ConcatOp, ConcatModel> {
+  SmallVector<Factor> getFactors(Operation *op) const {
+    auto joined = static_cast<int64_t>(cast<ConcatOp>(op).getDim());
+    RankedTensorType type = tensorType(op->getResult(0));
+    FactorBuilder factors(op);
+    for (int64_t dim = 0; dim < type.getRank(); ++dim) {
+      factors.add(Factor::Free, type.getDimSize(dim)).result(0, dim);
+      int64_t first = 0;
+      for (OpOperand &operand : op->getOpOperands()) {
+        unsigned number = operand.getOperandNumber();
+        factors.operand(number, dim);
+        if (dim != joined)
+          continue;
+        int64_t size = tensorType(operand.get()).getDimSize(dim);
+        factors.ranges(number, {{first, first + size, 1}});
+        first += size;
+      }
+    }
+    return factors.take();
+  }
+};
+
+/// The dimensions whose order stays.
+struct ReverseModel : PartitionModel<ReverseOp, ReverseModel> {
+  SmallVector<Factor> getFactors(Operation *op) const {
+    return getFreeDims(tensorType(op->getResult(0)), [&](int64_t dim) {
+      return !llvm::is_contained(cast<ReverseOp>(op).getDims(), dim);
     });
   }
 };
 
-struct IotaModel : ModelOf<IotaOp, IotaModel> {
+/// Over other axes, each element is by itself.
+struct AllReduceModel : PartitionModel<AllReduceOp, AllReduceModel> {
   SmallVector<Factor> getFactors(Operation *op) const {
-    auto iota = cast<IotaOp>(op);
-    SmallVector<Factor> factors =
-        getFreeDims(tensorType(iota.getResult()), [&](int64_t dim) {
-          return dim != static_cast<int64_t>(iota.getDim());
-        });
-    for (Factor &factor : factors)
-      factor.operandDims.clear();
-    return factors;
+    return getFreeDims(tensorType(op->getResult(0)),
+                       [](int64_t) { return true; });
   }
 };
 
@@ -266,21 +245,22 @@ struct IotaModel : ModelOf<IotaOp, IotaModel> {
 //===----------------------------------------------------------------------===//
 
 /// Ops whose operands are all sums.
-template <typename Op> struct LinearModel : ModelOf<Op, LinearModel<Op>> {
+template <typename Op>
+struct LinearModel : PartitionModel<Op, LinearModel<Op>> {
   bool keepsPartialSums(Operation *,
                         const llvm::SmallBitVector &partial) const {
     return partial.all();
   }
 };
 
-struct MulModel : ModelOf<MulOp, MulModel> {
+struct MulModel : PartitionModel<MulOp, MulModel> {
   bool keepsPartialSums(Operation *,
                         const llvm::SmallBitVector &partial) const {
     return partial.count() == 1;
   }
 };
 
-struct DivModel : ModelOf<DivOp, DivModel> {
+struct DivModel : PartitionModel<DivOp, DivModel> {
   bool keepsPartialSums(Operation *op,
                         const llvm::SmallBitVector &partial) const {
     return isa<FloatType>(tensorType(op->getResult(0)).getElementType()) &&
@@ -289,7 +269,7 @@ struct DivModel : ModelOf<DivOp, DivModel> {
 };
 
 /// Either a sum or zero on all ranks.
-struct SelectModel : ModelOf<SelectOp, SelectModel> {
+struct SelectModel : PartitionModel<SelectOp, SelectModel> {
   bool keepsPartialSums(Operation *op,
                         const llvm::SmallBitVector &partial) const {
     auto isLinear = [&](unsigned operand) {
@@ -301,7 +281,7 @@ struct SelectModel : ModelOf<SelectOp, SelectModel> {
 };
 
 /// Narrower types would round what each rank has.
-struct CastModel : ModelOf<CastOp, CastModel> {
+struct CastModel : PartitionModel<CastOp, CastModel> {
   bool keepsPartialSums(Operation *op,
                         const llvm::SmallBitVector &partial) const {
     auto from =
@@ -316,14 +296,21 @@ struct CastModel : ModelOf<CastOp, CastModel> {
 } // namespace
 
 void ingot::attachPartitions(MLIRContext &context) {
+  attachPositionPartitions(context);
+  attachLookupPartitions(context);
+  attachNormalizationPartitions(context);
+  attachWindowPartitions(context);
+  attachAttentionPartitions(context);
   MatmulOp::attachInterface<MatmulModel>(context);
   ReduceOp::attachInterface<ReduceModel>(context);
   ArgMaxOp::attachInterface<ArgMaxModel>(context);
-  CrossEntropyOp::attachInterface<CrossEntropyModel>(context);
   ReshapeOp::attachInterface<ReshapeModel>(context);
+  ConcatOp::attachInterface<ConcatModel>(context);
+  ReverseOp::attachInterface<ReverseModel>(context);
   SliceOp::attachInterface<SliceModel>(context);
   PadOp::attachInterface<PadModel>(context);
-  IotaOp::attachInterface<IotaModel>(context);
+  AllReduceOp::attachInterface<AllReduceModel>(context);
+  TransposeOp::attachInterface<LinearModel<TransposeOp>>(context);
   NegOp::attachInterface<LinearModel<NegOp>>(context);
   AddOp::attachInterface<LinearModel<AddOp>>(context);
   SubOp::attachInterface<LinearModel<SubOp>>(context);
