@@ -10,6 +10,7 @@
 #include "passes/fusion/Passes.h"
 #include "passes/graph/Passes.h"
 #include "passes/parallel/Passes.h"
+#include "passes/partition/Passes.h"
 #include "passes/precision/Passes.h"
 #include "passes/schedule/Passes.h"
 #include "passes/targets/Passes.h"
@@ -26,6 +27,7 @@ void ingot::registerIngotPasses() {
   registerIngotAutodiffPasses();
   registerIngotPrecisionPasses();
   registerIngotParallelPasses();
+  registerIngotPartitionPasses();
   registerIngotFusionPasses();
   registerIngotSchedulePasses();
   registerIngotTargetsPasses();

@@ -3,6 +3,7 @@
 #include "dialects/reference/Module.h"
 
 #include "dialects/ingot/ir/Dialect.h"
+#include "dialects/ingot/partition/Partition.h"
 #include "dialects/reference/Interpreter.h"
 #include "dialects/reference/Registry.h"
 #include "llvm/Support/raw_ostream.h"
@@ -262,6 +263,22 @@ ingot::reference::runRanksByName(func::FuncOp function,
       return {{gathered.getFirst(), gathered.getOf()}};
     return {};
   };
+  // Of states in parts: where a rank's elements are. A step takes the whole
+  // state until its partition has been applied.
+  Mesh mesh = Mesh::of(function);
+  auto partOf = [&](const std::string &name) -> std::optional<Partition> {
+    auto state = symbols.lookup<StateOp>(name);
+    Attribute attribute = state ? state->getAttr(kPartitionAttr) : Attribute();
+    if (!attribute)
+      return std::nullopt;
+    Partition partition =
+        Partition::get(attribute, state.getTensorType(), mesh);
+    for (auto [i, type] : llvm::enumerate(function.getArgumentTypes()))
+      if (stateName(function.getArgAttr(i, kStateAttr)) == name &&
+          type == partition.getLocalType() && !partition.isWhole())
+        return partition;
+    return std::nullopt;
+  };
   auto nameOn = [](const std::string &name, size_t rank) {
     return rank == 0 ? name : name + "@" + std::to_string(rank);
   };
@@ -272,6 +289,12 @@ ingot::reference::runRanksByName(func::FuncOp function,
       if (auto found = states.find(nameOn(name, rank));
           isOwn(name) && found != states.end())
         value = found->second;
+      if (std::optional<Partition> partition = partOf(name)) {
+        Tensor whole = std::exchange(value, Tensor(partition->getLocalType()));
+        for (auto [i, place] : llvm::enumerate(partition->getPlaces(rank)))
+          if (place >= 0)
+            value.copy(static_cast<int64_t>(i), whole, place);
+      }
       // What uses elements that a rank does not have shows.
       if (auto place = placeOf(name)) {
         Tensor whole = std::exchange(value, Tensor(value.getType()));
@@ -292,7 +315,11 @@ ingot::reference::runRanksByName(func::FuncOp function,
       evaluateRanks(function, std::move(arguments));
   if (!results)
     return results.takeError();
+  NamedTensors before = states;
   NamedTensors outputs = sortResults(function, results->front(), states);
+  for (auto &[name, value] : states)
+    if (partOf(name))
+      value = before.at(name);
   auto ranks = static_cast<int64_t>(results->size());
   for (auto [rank, own] : llvm::enumerate(*results)) {
     NamedTensors others;
@@ -303,6 +330,10 @@ ingot::reference::runRanksByName(func::FuncOp function,
       } else if (auto place = placeOf(name)) {
         copyShard(states[name], value, place->first, place->second,
                   static_cast<int64_t>(rank), ranks);
+      } else if (std::optional<Partition> partition = partOf(name)) {
+        for (auto [i, at] : llvm::enumerate(partition->getPlaces(rank)))
+          if (at >= 0)
+            states[name].copy(at, value, static_cast<int64_t>(i));
       } else if (states[name].getRawData() != value.getRawData())
         return invalid("state '" + name + "' of rank " + llvm::Twine(rank) +
                        " is not rank 0's");

@@ -62,6 +62,17 @@ int64_t Mesh::getSize(ArrayRef<int64_t> axes) const {
   return size;
 }
 
+int64_t Mesh::getPlace(ArrayRef<int64_t> axes, int64_t rank) const {
+  int64_t place = 0;
+  for (int64_t axis : axes) {
+    int64_t stride = 1;
+    for (size_t inner = axis + 1; inner < kNumAxes; ++inner)
+      stride *= sizes[inner] == kAny ? 1 : sizes[inner];
+    place = place * sizes[axis] + rank / stride % sizes[axis];
+  }
+  return place;
+}
+
 ParseResult ingot::parseAxes(OpAsmParser &parser, DenseI64ArrayAttr &axes) {
   SmallVector<int64_t> numbers;
   auto parseEntry = [&]() -> ParseResult {

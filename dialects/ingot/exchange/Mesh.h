@@ -39,6 +39,9 @@ public:
   /// Returns the number of ranks that differ in their coordinates on the axes
   /// (Axis) only, or kAny.
   int64_t getSize(llvm::ArrayRef<int64_t> axes) const;
+  /// Returns the place of a rank among those that differ in their coordinates
+  /// on the axes only, major first. Their sizes are known.
+  int64_t getPlace(llvm::ArrayRef<int64_t> axes, int64_t rank) const;
 
 private:
   std::array<int64_t, kNumAxes> sizes = {1, kAny, 1, 1, 1};

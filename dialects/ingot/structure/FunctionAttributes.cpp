@@ -8,6 +8,7 @@
 
 #include "dialects/ingot/ir/Dialect.h"
 #include "dialects/ingot/ir/InputAttributes.h"
+#include "dialects/ingot/partition/Partition.h"
 
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/StringExtras.h"
@@ -36,6 +37,17 @@ static void addReferences(ArrayAttr attributes, ArrayRef<Type> types,
         references.push_back({*attribute, type});
 }
 
+/// Returns the type of a rank's part of a state; null if the state has no valid
+/// partition.
+static Type getPartType(Operation *op, StateOp state) {
+  Attribute attribute = state->getAttr(kPartitionAttr);
+  RankedTensorType type = state.getTensorType();
+  Mesh mesh = Mesh::of(op);
+  if (!attribute || !Partition::check(attribute, type, mesh).empty())
+    return {};
+  return Partition::get(attribute, type, mesh).getLocalType();
+}
+
 /// F1, F2: each reference is to a state of the value's type. All are checked at
 /// once: a look-up for each would take time quadratic in the number of states.
 static LogicalResult verifyReferences(FunctionOpInterface op) {
@@ -61,7 +73,8 @@ static LogicalResult verifyReferences(FunctionOpInterface op) {
       return op->emitOpError("F1: ") << attribute.getName() << " names "
                                      << symbol << ", which is not a state";
     // Lowered functions carry states in memory rather than as tensors.
-    if (isa<RankedTensorType>(type) && type != state.getType())
+    if (isa<RankedTensorType>(type) && type != state.getType() &&
+        type != getPartType(op, state))
       return op->emitOpError("F2: the value of state ")
              << symbol << " must be " << state.getType() << ", got " << type;
   }
@@ -79,6 +92,20 @@ static LogicalResult verifyIfFirst(FunctionOpInterface op,
         return dictionary == attributes ? verifyReferences(op) : success();
   }
   return success();
+}
+
+/// F9: the partition of a value that is not in parts yet, or has no other rank
+/// to share with.
+static LogicalResult verifyPartition(Operation *op, NamedAttribute attribute,
+                                     Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  std::string problem =
+      tensor ? Partition::check(attribute.getValue(), tensor, Mesh::of(op))
+             : "on a tensor";
+  if (problem.empty())
+    return success();
+  return op->emitOpError("F9: ") << attribute.getName() << " must be "
+                                 << problem << ", got " << attribute.getValue();
 }
 
 static LogicalResult verifySlot(Operation *op, NamedAttribute attribute) {
@@ -139,6 +166,8 @@ LogicalResult IngotDialect::verifyRegionArgAttribute(Operation *op, unsigned,
              << attribute.getValue();
     return success();
   }
+  if (name == kPartitionAttr)
+    return verifyPartition(op, attribute, function.getArgumentTypes()[index]);
   return op->emitOpError("F5: an argument cannot have the attribute ") << name;
 }
 
@@ -154,5 +183,7 @@ LogicalResult IngotDialect::verifyRegionResultAttribute(
     return verifySlot(op, attribute);
   if (name == kNameAttr)
     return verifyText(op, attribute, {});
+  if (name == kPartitionAttr)
+    return verifyPartition(op, attribute, function.getResultTypes()[index]);
   return op->emitOpError("F5: a result cannot have the attribute ") << name;
 }

@@ -8,6 +8,7 @@
 
 #include "dialects/ingot/exchange/Mesh.h"
 #include "dialects/ingot/ir/Dialect.h"
+#include "dialects/ingot/partition/Partition.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/StringSet.h"
 #include <cmath>
@@ -85,6 +86,20 @@ static LogicalResult verifyMesh(Operation *op, NamedAttribute attribute) {
          << problem << ", got " << attribute.getValue();
 }
 
+/// F9: the partition of a state.
+static LogicalResult verifyPartition(Operation *op, NamedAttribute attribute) {
+  auto state = dyn_cast<StateOp>(op);
+  std::string problem =
+      state ? Partition::check(attribute.getValue(), state.getTensorType(),
+                               Mesh::of(op))
+            : "on a state, an argument or a result";
+  if (problem.empty())
+    return success();
+  return op->emitOpError("F9: ")
+         << attribute.getName().getValue() << " must be " << problem << ", got "
+         << attribute.getValue();
+}
+
 static LogicalResult verifyBatches(Operation *op, NamedAttribute attribute) {
   auto batches = dyn_cast<DenseI64ArrayAttr>(attribute.getValue());
   if (!batches || llvm::any_of(batches.asArrayRef(),
@@ -123,6 +138,8 @@ LogicalResult IngotDialect::verifyOperationAttribute(Operation *op,
   using Verify = LogicalResult (*)(Operation *, NamedAttribute);
   StringRef name = attribute.getName();
   Verify verify = nullptr;
+  if (name == kPartitionAttr)
+    return verifyPartition(op, attribute);
   if (name == kModelAttr || name == kLossAttr || name == kPrecisionAttr ||
       name == kOptimizerAttr)
     verify = verifyString;

@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "passes/partition/Partitioner.h"
+
+#include "dialects/ingot/builders/Builders.h"
+#include "dialects/ingot/exchange/ExchangeOps.h"
+#include "dialects/ingot/ir/Signature.h"
+#include "dialects/ingot/partition/Partition.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Iterators.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+using namespace ingot;
+
+//===----------------------------------------------------------------------===//
+// Functions
+//===----------------------------------------------------------------------===//
+
+static Attribute getStatePartition(func::FuncOp function,
+                                   FlatSymbolRefAttr state) {
+  Operation *found =
+      state ? SymbolTable::lookupNearestSymbolFrom(function, state) : nullptr;
+  return found ? found->getAttr(kPartitionAttr) : Attribute();
+}
+
+Attribute ingot::getArgumentPartition(func::FuncOp function, unsigned index) {
+  if (Attribute own = function.getArgAttr(index, kPartitionAttr))
+    return own;
+  return getStatePartition(function, Signature(function).argumentState(index));
+}
+
+Attribute ingot::getResultPartition(func::FuncOp function, unsigned index) {
+  if (Attribute own = function.getResultAttr(index, kPartitionAttr))
+    return own;
+  return getStatePartition(function, Signature(function).resultState(index));
+}
+
+FailureOr<Placement> Partitioner::getPlacement(func::FuncOp function,
+                                               Attribute attribute,
+                                               RankedTensorType type) {
+  Partition partition = Partition::get(attribute, type, Mesh::of(function));
+  for (auto [number, dim] : llvm::enumerate(partition.getDims())) {
+    if (!llvm::is_contained(dim.axes, axis))
+      continue;
+    if (dim.pad != 0)
+      return function.emitError("padding of partitions is not supported yet: "
+                                "dimension ")
+             << number << " of " << type << " has " << dim.pad
+             << " elements too few";
+    if (dim.axes.size() > 1)
+      return function.emitError("two axes cannot split one dimension yet: ")
+             << attribute;
+    return Placement::split(static_cast<int64_t>(number), dim.segments);
+  }
+  return Placement();
+}
+
+static RankedTensorType
+getLocalType(RankedTensorType type, const Placement &placement, int64_t parts) {
+  SmallVector<int64_t> shape(type.getShape());
+  if (placement.kind == Placement::Split)
+    shape[placement.dim] /= parts;
+  return RankedTensorType::get(shape, type.getElementType());
+}
+
+LogicalResult Partitioner::apply(func::FuncOp function) {
+  builder = OpBuilder(function.getContext());
+  Block &global = function.getBody().front();
+  auto *local = new Block();
+  function.getBody().push_back(local);
+  block = local;
+  builder.setInsertionPointToEnd(local);
+  entries.clear();
+  number = {};
+  computed.clear();
+  for (BlockArgument argument : global.getArguments()) {
+    FailureOr<Placement> placement = getPlacement(
+        function, getArgumentPartition(function, argument.getArgNumber()),
+        tensorType(argument));
+    if (failed(placement)) {
+      local->erase();
+      return failure();
+    }
+    Value own = local->addArgument(
+        getLocalType(tensorType(argument), *placement, parts),
+        argument.getLoc());
+    entries[argument] = {*placement, own};
+  }
+  // An op that is decomposed is followed by what it is made of.
+  for (Operation *op = &global.front(); op != global.getTerminator();) {
+    visit(op);
+    op = op->getNextNode();
+  }
+  SmallVector<Value> results;
+  Operation *last = global.getTerminator();
+  for (auto [i, value] : llvm::enumerate(last->getOperands())) {
+    FailureOr<Placement> placement = getPlacement(
+        function, getResultPartition(function, static_cast<unsigned>(i)),
+        tensorType(value));
+    if (failed(placement)) {
+      local->erase();
+      return failure();
+    }
+    computed.push_back(entries[value].placement);
+    results.push_back(get(value, *placement, last));
+  }
+  func::ReturnOp::create(builder, last->getLoc(), results);
+  global.dropAllReferences();
+  global.dropAllDefinedValueUses();
+  global.erase();
+  function.setType(FunctionType::get(function.getContext(),
+                                     local->getArgumentTypes(),
+                                     ValueRange(results).getTypes()));
+  // What is only needed in parts was computed as a whole, too.
+  for (Operation &op :
+       llvm::make_early_inc_range(llvm::reverse(local->getOperations())))
+    if (isOpTriviallyDead(&op))
+      op.erase();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Ops
+//===----------------------------------------------------------------------===//
+
+void Partitioner::visit(Operation *op) {
+  SmallVector<Placement> placed;
+  for (Value operand : op->getOperands())
+    placed.push_back(entries[operand].placement);
+  Strategy strategy = chooseStrategy(op, placed, parts);
+  if (!decompose(op, strategy))
+    compute(op, strategy);
+}
+
+/// Puts what a composite is made of behind it, if its parts do not need whole
+/// operands.
+bool Partitioner::decompose(Operation *op, const Strategy &strategy) {
+  auto composite = dyn_cast<Decomposable>(op);
+  bool isGathered = false;
+  for (auto [operand, want] :
+       llvm::zip_equal(op->getOperands(), strategy.operands)) {
+    const Placement &placement = entries[operand].placement;
+    isGathered |= placement.kind == Placement::Split && !(placement == want);
+  }
+  if (!composite || !isGathered)
+    return false;
+  OpBuilder behind(op->getContext());
+  behind.setInsertionPointAfter(op);
+  SmallVector<Value> results = composite.decompose(behind);
+  if (results.empty())
+    return false;
+  op->replaceAllUsesWith(results);
+  return true;
+}
+
+void Partitioner::compute(Operation *op, const Strategy &strategy) {
+  SmallVector<Value> operands;
+  for (auto [operand, want] :
+       llvm::zip_equal(op->getOperands(), strategy.operands))
+    operands.push_back(get(operand, want, op));
+  SmallVector<Value> results;
+  if (strategy.kind == Strategy::InParts) {
+    results =
+        buildPart(builder, op, strategy.factor, parts, operands, getNumber());
+  } else {
+    IRMapping mapping;
+    mapping.map(op->getOperands(), operands);
+    Operation *copy = builder.clone(*op, mapping);
+    copy->setOperands(operands);
+    results = copy->getResults();
+  }
+  for (auto [value, local, placement] :
+       llvm::zip_equal(op->getResults(), results, strategy.results))
+    entries[value] = {placement, local};
+}
+
+/// The number of the rank's part: what it has of the numbers of all.
+Value Partitioner::getNumber() {
+  if (number)
+    return number;
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(block);
+  Location loc = builder.getUnknownLoc();
+  Type i64 = builder.getI64Type();
+  Value all =
+      IotaOp::create(builder, loc, RankedTensorType::get({parts}, i64), 0);
+  Value own = PartOp::create(builder, loc, RankedTensorType::get({1}, i64), all,
+                             uint64_t(0), getAxes());
+  return number = reshapeTo(builder, loc, own, {});
+}
+
+//===----------------------------------------------------------------------===//
+// Placements
+//===----------------------------------------------------------------------===//
+
+Value Partitioner::get(Value value, const Placement &want, Operation *reader) {
+  Entry &entry = entries[value];
+  if (entry.placement == want)
+    return entry.local;
+  for (auto &[placement, local] : entry.others)
+    if (placement == want)
+      return local;
+  if (want.kind == Placement::Split)
+    if (Value part = computePart(value, want, reader)) {
+      entries[value].others.push_back({want, part});
+      return part;
+    }
+  // What is whole already, or has to be anyway, is a part without exchanges.
+  Placement from = entry.placement;
+  Value local = entry.local;
+  for (auto &[placement, other] : entry.others)
+    if (placement.kind == Placement::Whole) {
+      from = placement;
+      local = other;
+    }
+  Block::iterator before =
+      block->empty() ? block->end() : std::prev(block->end());
+  Value moved = move(reader->getLoc(), local, from, want);
+  auto bytes = static_cast<double>(byteSize(tensorType(value)));
+  for (auto it = before == block->end() ? block->begin() : std::next(before);
+       it != block->end(); ++it)
+    if (isa<Exchange>(*it))
+      report(&*it, reader, getExchangedBytes(bytes, from, want, parts));
+  entries[value].others.push_back({want, moved});
+  return moved;
+}
+
+/// Computes a part of what ranks have a whole of, where that takes parts of
+/// operands only: ops of one element, up to states, inputs and what is costly.
+Value Partitioner::computePart(Value value, const Placement &want,
+                               Operation *reader) {
+  Operation *op = value.getDefiningOp();
+  if (!op || entries[value].placement.kind != Placement::Whole ||
+      op->getNumResults() != 1 || isa<Exchange>(op))
+    return {};
+  auto body = dyn_cast<ScalarBody>(op);
+  if (!body || body.isLooped())
+    return {};
+  SmallVector<Placement> whole(op->getNumOperands());
+  for (const Factor &factor : getFactors(op)) {
+    if (factor.kind != Factor::Free || factor.resultDims.front() != want.dim)
+      continue;
+    std::optional<Strategy> strategy;
+    // The operands that have the dimension have to have its segments.
+    SmallVector<Placement> placed(whole);
+    for (auto [i, dim] : llvm::enumerate(factor.operandDims))
+      if (dim >= 0 && !factor.hasRanges() &&
+          tensorType(op->getOperand(i)).getDimSize(dim) ==
+              tensorType(value).getDimSize(want.dim))
+        placed[i] = Placement::split(dim, want.segments);
+    strategy = getFactorStrategy(op, factor, placed, parts);
+    if (!strategy || !(strategy->results.front() == want))
+      continue;
+    SmallVector<Value> operands;
+    for (auto [operand, placement] :
+         llvm::zip_equal(op->getOperands(), strategy->operands)) {
+      if (entries[operand].placement.kind == Placement::Partial)
+        return {};
+      operands.push_back(get(operand, placement, reader));
+    }
+    return buildPart(builder, op, factor, parts, operands, getNumber()).front();
+  }
+  return {};
+}
+
+static ReductionKind getReductionKind(Factor::Kind kind) {
+  return kind == Factor::Max   ? ReductionKind::Max
+         : kind == Factor::Min ? ReductionKind::Min
+                               : ReductionKind::Sum;
+}
+
+Value Partitioner::move(Location loc, Value local, const Placement &from,
+                        const Placement &to) {
+  if (from.kind == Placement::Whole)
+    return takePart(loc, local, to);
+  bool isOne = to.segments.size() == 1;
+  if (from.kind == Placement::Partial && to.kind == Placement::Split && isOne)
+    return ReduceScatterOp::create(
+        builder, loc, getLocalType(tensorType(local), to, parts),
+        getReductionKind(from.combination), local, to.dim, getAxes());
+  if (from.kind == Placement::Split && to.kind == Placement::Split && isOne &&
+      from.segments.size() == 1 && from.dim != to.dim) {
+    SmallVector<int64_t> shape(tensorType(local).getShape());
+    shape[from.dim] *= parts;
+    shape[to.dim] /= parts;
+    return AllToAllOp::create(
+        builder, loc,
+        RankedTensorType::get(shape, tensorType(local).getElementType()), local,
+        to.dim, from.dim, getAxes());
+  }
+  Value whole = joinWhole(loc, local, from);
+  return to.kind == Placement::Split ? takePart(loc, whole, to) : whole;
+}
+
+/// Returns a range of a dimension.
+static Value sliceDim(OpBuilder &builder, Location loc, Value value,
+                      int64_t dim, int64_t first, int64_t size) {
+  SmallVector<int64_t> limits(tensorType(value).getShape());
+  SmallVector<int64_t> starts(limits.size(), 0), strides(limits.size(), 1);
+  starts[dim] = first;
+  limits[dim] = first + size;
+  return SliceOp::create(builder, loc, value, starts, limits, strides);
+}
+
+Value Partitioner::joinWhole(Location loc, Value local, const Placement &from) {
+  if (from.kind == Placement::Partial)
+    return AllReduceOp::create(builder, loc, local.getType(),
+                               getReductionKind(from.combination), local,
+                               getAxes(), FlatSymbolRefAttr());
+  SmallVector<int64_t> shape(tensorType(local).getShape());
+  int64_t own = shape[from.dim];
+  shape[from.dim] *= parts;
+  Value gathered = AllGatherOp::create(
+      builder, loc,
+      RankedTensorType::get(shape, tensorType(local).getElementType()), local,
+      from.dim, getAxes());
+  if (from.segments.size() == 1)
+    return gathered;
+  // The parts of a segment are apart.
+  SmallVector<Value> pieces;
+  int64_t first = 0;
+  for (int64_t size : from.segments) {
+    for (int64_t part = 0; part < parts; ++part)
+      pieces.push_back(sliceDim(builder, loc, gathered, from.dim,
+                                part * own + first, size / parts));
+    first += size / parts;
+  }
+  return ConcatOp::create(builder, loc, pieces, from.dim);
+}
+
+Value Partitioner::takePart(Location loc, Value whole, const Placement &to) {
+  SmallVector<Value> pieces;
+  int64_t first = 0;
+  for (int64_t size : to.segments) {
+    Value segment = to.segments.size() == 1
+                        ? whole
+                        : sliceDim(builder, loc, whole, to.dim, first, size);
+    SmallVector<int64_t> shape(tensorType(segment).getShape());
+    shape[to.dim] /= parts;
+    pieces.push_back(PartOp::create(
+        builder, loc,
+        RankedTensorType::get(shape, tensorType(segment).getElementType()),
+        segment, to.dim, getAxes()));
+    first += size;
+  }
+  if (pieces.size() == 1)
+    return pieces.front();
+  return ConcatOp::create(builder, loc, pieces, to.dim);
+}

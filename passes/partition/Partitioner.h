@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// Builds the function of one rank along an axis from that of all ranks
+// together.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_PASSES_PARTITION_PARTITIONER_H
+#define INGOT_PASSES_PARTITION_PARTITIONER_H
+
+#include "dialects/ingot/exchange/Mesh.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/partition/Strategies.h"
+#include <functional>
+
+namespace ingot {
+
+class Partitioner {
+public:
+  /// Called for each exchange with the op that reads its result, and the bytes
+  /// that a rank sends.
+  using Report = std::function<void(mlir::Operation *exchange,
+                                    mlir::Operation *reader, double bytes)>;
+
+  Partitioner(Axis axis, int64_t parts, Report report)
+      : axis(static_cast<int64_t>(axis)), parts(parts),
+        report(std::move(report)) {}
+
+  /// Replaces the body of a function by that of a rank. Fails, with an error at
+  /// the function, where a partition cannot be applied.
+  mlir::LogicalResult apply(mlir::func::FuncOp function);
+
+  /// Returns how the results of the last function were computed, before they
+  /// were moved to where its partitions want them.
+  llvm::ArrayRef<Placement> getComputed() const { return computed; }
+
+private:
+  struct Entry {
+    Placement placement;
+    mlir::Value local;
+    /// Copies that are placed in other ways.
+    llvm::SmallVector<std::pair<Placement, mlir::Value>, 1> others = {};
+  };
+
+  void visit(mlir::Operation *op);
+  bool decompose(mlir::Operation *op, const Strategy &strategy);
+  void compute(mlir::Operation *op, const Strategy &strategy);
+  mlir::Value get(mlir::Value value, const Placement &want,
+                  mlir::Operation *reader);
+  mlir::Value move(mlir::Location loc, mlir::Value local, const Placement &from,
+                   const Placement &to);
+  mlir::Value computePart(mlir::Value value, const Placement &want,
+                          mlir::Operation *reader);
+  mlir::Value joinWhole(mlir::Location loc, mlir::Value local,
+                        const Placement &from);
+  mlir::Value takePart(mlir::Location loc, mlir::Value whole,
+                       const Placement &to);
+  mlir::Value getNumber();
+  mlir::FailureOr<Placement> getPlacement(mlir::func::FuncOp function,
+                                          mlir::Attribute partition,
+                                          mlir::RankedTensorType type);
+  llvm::ArrayRef<int64_t> getAxes() const { return axis; }
+
+  int64_t axis, parts;
+  Report report;
+  mlir::OpBuilder builder{static_cast<mlir::MLIRContext *>(nullptr)};
+  mlir::Block *block = nullptr;
+  /// The placement of each value of the function of all ranks together.
+  llvm::DenseMap<mlir::Value, Entry> entries;
+  mlir::Value number;
+  llvm::SmallVector<Placement> computed;
+};
+
+/// Returns the partition of an argument or result of a function: its own, or
+/// that of its state; null for none.
+mlir::Attribute getArgumentPartition(mlir::func::FuncOp function,
+                                     unsigned index);
+mlir::Attribute getResultPartition(mlir::func::FuncOp function, unsigned index);
+
+} // namespace ingot
+
+#endif // INGOT_PASSES_PARTITION_PARTITIONER_H

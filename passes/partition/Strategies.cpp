@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "passes/partition/Strategies.h"
+
+#include "dialects/ingot/exchange/ExchangeOps.h"
+#include "dialects/ingot/ir/TensorTypes.h"
+
+using namespace mlir;
+using namespace ingot;
+
+bool Placement::operator==(const Placement &other) const {
+  if (kind != other.kind)
+    return false;
+  if (kind == Split)
+    return dim == other.dim && segments == other.segments;
+  return kind == Whole || combination == other.combination;
+}
+
+double ingot::getExchangedBytes(double bytes, const Placement &from,
+                                const Placement &to, int64_t parts) {
+  // Taking a part of what all ranks have sends nothing.
+  if (from == to || from.kind == Placement::Whole)
+    return 0;
+  double share = static_cast<double>(parts - 1) / static_cast<double>(parts);
+  if (from.kind == Placement::Partial)
+    return (to.kind == Placement::Split ? 1 : 2) * share * bytes;
+  return (to.kind == Placement::Split ? 1.0 / static_cast<double>(parts) : 1) *
+         share * bytes;
+}
+
+/// Returns where the segments of a dimension end, in elements of its factor;
+/// nothing if they are no segments of its ranges.
+static std::optional<SmallVector<int64_t>>
+getBorders(ArrayRef<FactorRange> ranges, ArrayRef<int64_t> segments) {
+  SmallVector<int64_t> borders;
+  size_t next = 0;
+  for (const FactorRange &range : ranges) {
+    int64_t at = range.begin;
+    while (at < range.end) {
+      if (next == segments.size() || segments[next] % range.scale != 0)
+        return std::nullopt;
+      at += segments[next++] / range.scale;
+      borders.push_back(at);
+    }
+    if (at != range.end)
+      return std::nullopt;
+  }
+  return borders;
+}
+
+/// Returns the segments of a factor between these borders and its own.
+static SmallVector<int64_t> addBorders(ArrayRef<int64_t> segments,
+                                       ArrayRef<int64_t> further) {
+  SmallVector<int64_t> borders(further), merged;
+  int64_t at = 0;
+  borders.push_back(0);
+  for (int64_t size : segments)
+    borders.push_back(at += size);
+  llvm::sort(borders);
+  borders.erase(llvm::unique(borders), borders.end());
+  for (size_t i = 1; i < borders.size(); ++i)
+    merged.push_back(borders[i] - borders[i - 1]);
+  return merged;
+}
+
+std::optional<Strategy> ingot::getFactorStrategy(Operation *op,
+                                                 const Factor &factor,
+                                                 ArrayRef<Placement> placed,
+                                                 int64_t parts) {
+  // Ranks do not exchange products.
+  if (factor.size == 0 || factor.kind == Factor::Prod)
+    return std::nullopt;
+  SmallVector<int64_t> segments = factor.getSegments(op);
+  for (unsigned i = 0, e = op->getNumOperands(); i < e; ++i) {
+    if (placed[i].kind != Placement::Split || factor.operandDims[i] < 0 ||
+        placed[i].dim != factor.operandDims[i])
+      continue;
+    if (auto borders =
+            getBorders(factor.getOperandRanges(op, i), placed[i].segments))
+      segments = addBorders(segments, *borders);
+  }
+  if (factor.isContiguous && segments.size() > 1)
+    return std::nullopt;
+  for (int64_t size : segments)
+    if (size % parts != 0)
+      return std::nullopt;
+  Strategy strategy{Strategy::InParts, factor};
+  for (unsigned i = 0, e = op->getNumOperands(); i < e; ++i) {
+    int64_t dim = factor.operandDims[i];
+    strategy.operands.push_back(
+        dim < 0 ? Placement()
+                : Placement::split(
+                      dim, getDimSegments(factor.getOperandRanges(op, i),
+                                          segments)));
+  }
+  for (unsigned i = 0, e = op->getNumResults(); i < e; ++i) {
+    int64_t dim = factor.resultDims[i];
+    if (dim >= 0)
+      strategy.results.push_back(Placement::split(
+          dim, getDimSegments(factor.getResultRanges(op, i), segments)));
+    else if (factor.kind == Factor::Free)
+      return std::nullopt;
+    else
+      strategy.results.push_back(Placement::partial(factor.kind));
+  }
+  return strategy;
+}
+
+/// Returns whether the op can take terms: `partial` operands are sums over the
+/// axis. A sum over another axis is one, too; for those that know one axis
+/// only, such a sum is where terms end.
+static bool takesTerms(Operation *op, const llvm::SmallBitVector &partial) {
+  if (auto sum = dyn_cast<AllReduceOp>(op))
+    return sum.getKind() == ReductionKind::Sum;
+  return keepsPartialSums(op, partial);
+}
+
+/// Computes the op on the terms that ranks have of sums.
+static std::optional<Strategy> getTermsStrategy(Operation *op,
+                                                ArrayRef<Placement> placed) {
+  Strategy strategy{Strategy::OnTerms};
+  llvm::SmallBitVector partial(op->getNumOperands());
+  for (auto [i, placement] : llvm::enumerate(placed)) {
+    bool isSum = placement.kind == Placement::Partial &&
+                 placement.combination == Factor::Sum;
+    if (isSum)
+      partial.set(i);
+    strategy.operands.push_back(isSum ? placement : Placement());
+  }
+  if (partial.none() || !takesTerms(op, partial))
+    return std::nullopt;
+  strategy.results.assign(op->getNumResults(), Placement::partial(Factor::Sum));
+  return strategy;
+}
+
+SmallVector<Strategy, 0>
+ingot::getStrategies(Operation *op, ArrayRef<Placement> placed, int64_t parts) {
+  SmallVector<Strategy, 0> strategies;
+  auto add = [&](Strategy strategy) {
+    for (auto [i, want] : llvm::enumerate(strategy.operands))
+      strategy.bytes += getExchangedBytes(
+          static_cast<double>(byteSize(tensorType(op->getOperand(i)))),
+          placed[i], want, parts);
+    strategies.push_back(std::move(strategy));
+  };
+  if (op->getNumRegions() == 0)
+    for (const Factor &factor : getFactors(op)) {
+      bool isSplit = false;
+      for (auto [placement, dim] : llvm::zip_equal(placed, factor.operandDims))
+        isSplit |= placement.kind == Placement::Split && placement.dim == dim;
+      if (!isSplit)
+        continue;
+      if (auto strategy = getFactorStrategy(op, factor, placed, parts))
+        add(std::move(*strategy));
+    }
+  if (auto strategy = getTermsStrategy(op, placed))
+    add(std::move(*strategy));
+  Strategy whole;
+  whole.operands.resize(op->getNumOperands());
+  whole.results.resize(op->getNumResults());
+  add(std::move(whole));
+  return strategies;
+}
+
+Strategy ingot::chooseStrategy(Operation *op, ArrayRef<Placement> placed,
+                               int64_t parts) {
+  SmallVector<Strategy, 0> strategies = getStrategies(op, placed, parts);
+  bool isShared = false;
+  for (auto [operand, placement] : llvm::zip_equal(op->getOperands(), placed))
+    isShared |= placement.kind == Placement::Partial &&
+                llvm::any_of(operand.getUsers(),
+                             [&](Operation *user) { return user != op; });
+  // What a contraction computes costs more than what it reads.
+  bool isSplit =
+      isContraction(op) && strategies.front().kind == Strategy::InParts;
+  const Strategy *best = nullptr;
+  for (const Strategy &strategy : strategies)
+    if (!(isSplit && strategy.kind != Strategy::InParts) &&
+        !(isShared && strategy.kind == Strategy::OnTerms) &&
+        (!best || strategy.bytes < best->bytes))
+      best = &strategy;
+  return *best;
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// How values are split along one axis, and how an op can be computed for given
+// operands.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_PASSES_PARTITION_STRATEGIES_H
+#define INGOT_PASSES_PARTITION_STRATEGIES_H
+
+#include "dialects/ingot/partition/Partitionable.h"
+
+namespace ingot {
+
+/// The place of a value's elements on the ranks along one axis.
+struct Placement {
+  enum Kind {
+    /// All of it.
+    Whole,
+    /// A part of each segment of a dimension.
+    Split,
+    /// A tensor of its shape, and the value is the sum, maximum or minimum of
+    /// these.
+    Partial
+  } kind = Whole;
+  int64_t dim = -1;
+  llvm::SmallVector<int64_t> segments = {};
+  Factor::Kind combination = Factor::Sum;
+
+  static Placement split(int64_t dim, llvm::ArrayRef<int64_t> segments) {
+    return {Split, dim, llvm::SmallVector<int64_t>(segments)};
+  }
+  static Placement partial(Factor::Kind kind) {
+    return {Partial, -1, {}, kind};
+  }
+  bool operator==(const Placement &other) const;
+};
+
+/// Returns the bytes that a rank sends so that a value of that size is placed
+/// in another way.
+double getExchangedBytes(double bytes, const Placement &from,
+                         const Placement &to, int64_t parts);
+
+/// One way to compute an op.
+struct Strategy {
+  enum Kind { InParts, OnTerms, AsWhole } kind = AsWhole;
+  /// The factor of which each rank computes a part.
+  Factor factor = {};
+  /// How operands have to be placed, and how results then are.
+  llvm::SmallVector<Placement, 2> operands = {}, results = {};
+  double bytes = 0;
+};
+
+/// Returns all strategies for operands that are placed in this way, except
+/// those that split an op of which nothing is split.
+llvm::SmallVector<Strategy, 0> getStrategies(mlir::Operation *op,
+                                             llvm::ArrayRef<Placement> placed,
+                                             int64_t parts);
+
+/// Returns the cheapest of the strategies. Sums that several ops read are
+/// exchanged once, before them.
+Strategy chooseStrategy(mlir::Operation *op, llvm::ArrayRef<Placement> placed,
+                        int64_t parts);
+
+/// Returns the strategy of a factor for operands with those of these placements
+/// that fit; nothing if there are no equal parts.
+std::optional<Strategy> getFactorStrategy(mlir::Operation *op,
+                                          const Factor &factor,
+                                          llvm::ArrayRef<Placement> placed,
+                                          int64_t parts);
+
+} // namespace ingot
+
+#endif // INGOT_PASSES_PARTITION_STRATEGIES_H
