@@ -327,20 +327,11 @@ static void addParts(const LinkInput &input, const std::vector<LinkLine> &lines,
 /// The options of the linker that programs and libraries have in common.
 static std::vector<std::string> getOptions(const std::string &emulation) {
   return {// Writing to a mapped file on a full disk ends in a signal.
-          "--no-mmap-output-file",
-          "--eh-frame-hdr",
-          "--as-needed",
-          "--gc-sections",
-          "--icf=safe",
-          "--strip-all",
-          "-z",
-          "relro",
-          "-z",
-          "now",
-          "-z",
-          "noexecstack",
-          "-m",
-          emulation};
+          "--no-mmap-output-file", "--eh-frame-hdr", "--as-needed",
+          "--gc-sections", "--icf=safe", "--strip-all",
+          // Ends of strings are shared.
+          "-O2", "--hash-style=gnu", "-z", "relro", "-z", "now", "-z",
+          "noexecstack", "-m", emulation};
 }
 
 static runtime::Error cannotWrite(const std::string &path,

@@ -81,6 +81,21 @@ for i in range(12):
 """
 
 
+@case("frames of zstd from before its format was fixed are refused")
+def old_zstd(ingot):
+    """Trainers have no reader of them, whole files or parts."""
+    text = b"a,b,c,labels\n1,2,3,0\n3,2,1,1\n"
+    # A frame of one block that is stored: its size in a byte, and in the block's head.
+    frame = b"\x28\xb5\x2f\xfd\x20" + bytes([len(text)]) + (len(text) << 3 | 1).to_bytes(3, "little") + text
+    path = ingot.path("a.csv.zst")
+    command = [linear_trainer(ingot), "--data", path, "--steps", "1"]
+    path.write_bytes(frame)
+    ingot.succeed(command)
+    for version in (5, 6, 7):
+        path.write_bytes(frame + bytes([0x20 + version]) + b"\xb5\x2f\xfd" + bytes(64))
+        ingot.check_error(command, 3, path.name, "Version not supported")
+
+
 @case("a generator feeds a trainer through a pipe")
 def pipes(ingot):
     trainer = linear_trainer(ingot)

@@ -73,6 +73,14 @@ def is_one_file(ingot):
         check(size < 12 << 20, f"{flags}: {size >> 20} MiB")
 
 
+@case("is-small")
+def is_small(ingot):
+    """The trainer of the quickstart, codecs for pictures included; what readers of old files and writers of pictures
+    take is left out."""
+    trainer = ingot.compile(DIGITS / "digits.onnx", "--loss", "cross-entropy", "--optimizer", "adamw", "--batch", "32")
+    check(trainer.stat().st_size <= 4_500_000, f"{trainer.stat().st_size} bytes")
+
+
 C_LIBRARY = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2"}
 
 
