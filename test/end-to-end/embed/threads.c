@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * threads FOLDER STEPS: sessions in two threads, and two threads in a session.
- * Prints the losses of both sessions, and of one with other threads. With
- * BY_TURNS, the sessions are used one after the other: the driver of the
- * software GPU is for one thread at a time.
+ * Prints the losses of both sessions, and of one with other threads.
  */
 
 #include "Support.h"
@@ -73,16 +71,10 @@ int main(int argc, char **argv) {
   runs[1].model = OTHER();
   runs[1].folder = argv[3];
 #endif
-  for (int i = 0; i < 2; ++i) {
+  for (int i = 0; i < 2; ++i)
     CHECK(pthread_create(&threads[i], NULL, run, &runs[i]) == 0);
-#ifdef BY_TURNS
-    pthread_join(threads[i], NULL);
-#endif
-  }
-#ifndef BY_TURNS
   for (int i = 0; i < 2; ++i)
     pthread_join(threads[i], NULL);
-#endif
   for (int i = 0; i < 2; ++i)
     for (size_t k = 0; k < runs[i].steps; ++k)
       printf("%.9g\n", runs[i].losses[k]);

@@ -233,11 +233,13 @@ void checkEpilogue(cublasLtMatmulDesc_t product, const Layout &c,
 extern "C" {
 
 cublasStatus_t cublasLtCreate(cublasLtHandle_t *handle) {
+  fakes::Turn turn;
   if (record(__func__))
     return CUBLAS_STATUS_NOT_INITIALIZED;
   return make<char>(handle);
 }
 cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle) {
+  fakes::Turn turn;
   destroy(handle);
   record(__func__, " objects=%zu", living.size());
   return CUBLAS_STATUS_SUCCESS;
@@ -251,6 +253,7 @@ size_t cublasLtGetVersion() {
 cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t *product,
                                         cublasComputeType_t compute,
                                         cudaDataType_t) {
+  fakes::Turn turn;
   if (fails(__func__))
     return CUBLAS_STATUS_INTERNAL_ERROR;
   record(__func__, " compute=%d", static_cast<int>(compute));
@@ -259,12 +262,14 @@ cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t *product,
   return CUBLAS_STATUS_SUCCESS;
 }
 cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t product) {
+  fakes::Turn turn;
   return destroy(product);
 }
 cublasStatus_t
 cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t product,
                                cublasLtMatmulDescAttributes_t name,
                                const void *value, size_t bytes) {
+  fakes::Turn turn;
   if (fails(__func__))
     return CUBLAS_STATUS_INTERNAL_ERROR;
   long long number = 0;
@@ -280,6 +285,7 @@ cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t product,
 cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t *layout,
                                           cudaDataType type, uint64_t rows,
                                           uint64_t columns, int64_t leading) {
+  fakes::Turn turn;
   if (fails(__func__))
     return CUBLAS_STATUS_INTERNAL_ERROR;
   make<Layout>(layout);
@@ -287,12 +293,14 @@ cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t *layout,
   return CUBLAS_STATUS_SUCCESS;
 }
 cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t layout) {
+  fakes::Turn turn;
   return destroy(layout);
 }
 cublasStatus_t
 cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t layout,
                                  cublasLtMatrixLayoutAttribute_t name,
                                  const void *value, size_t bytes) {
+  fakes::Turn turn;
   if (fails(__func__))
     return CUBLAS_STATUS_INTERNAL_ERROR;
   long long number = 0;
@@ -302,18 +310,21 @@ cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t layout,
 }
 cublasStatus_t
 cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t *preference) {
+  fakes::Turn turn;
   if (fails(__func__))
     return CUBLAS_STATUS_INTERNAL_ERROR;
   return make<Product>(preference);
 }
 cublasStatus_t
 cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t preference) {
+  fakes::Turn turn;
   return destroy(preference);
 }
 cublasStatus_t
 cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t preference,
                                      cublasLtMatmulPreferenceAttributes_t name,
                                      const void *value, size_t bytes) {
+  fakes::Turn turn;
   if (fails(__func__))
     return CUBLAS_STATUS_INTERNAL_ERROR;
   long long number = 0;
@@ -328,6 +339,7 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
     cublasLtMatrixLayout_t, cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
     cublasLtMatmulPreference_t preference, int most,
     cublasLtMatmulHeuristicResult_t *results, int *found) {
+  fakes::Turn turn;
   *found = 0;
   if (record(__func__))
     return CUBLAS_STATUS_SUCCESS;
@@ -351,6 +363,7 @@ cublasLtMatmulAlgoCheck(cublasLtHandle_t, cublasLtMatmulDesc_t,
                         cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
                         const cublasLtMatmulAlgo_t *algorithm,
                         cublasLtMatmulHeuristicResult_t *result) {
+  fakes::Turn turn;
   if (fails(__func__))
     return CUBLAS_STATUS_INTERNAL_ERROR;
   record(__func__);
@@ -369,6 +382,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t product,
                               const cublasLtMatmulAlgo_t *algorithm,
                               void *workspace, size_t workspaceBytes,
                               cudaStream_t stream) {
+  fakes::Turn turn;
   if (long slow = fakes::getSetting("INGOT_FAKE_SLOW", 0))
     usleep(slow * 1000);
   const Layout &a = get(aLayout), &b = get(bLayout), &c = get(cLayout);

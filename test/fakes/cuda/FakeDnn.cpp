@@ -126,14 +126,17 @@ cudnnStatus_t executeGraph(const Descriptor &graph, const Descriptor &pack) {
 extern "C" {
 
 cudnnStatus_t cudnnCreate(cudnnHandle_t *handle) {
+  fakes::Turn turn;
   *handle = reinterpret_cast<cudnnHandle_t>(&living);
   return record(__func__) ? CUDNN_STATUS_NOT_INITIALIZED : CUDNN_STATUS_SUCCESS;
 }
 cudnnStatus_t cudnnDestroy(cudnnHandle_t) {
+  fakes::Turn turn;
   record(__func__, " objects=%zu", living.size());
   return CUDNN_STATUS_SUCCESS;
 }
 cudnnStatus_t cudnnSetStream(cudnnHandle_t, cudaStream_t stream) {
+  fakes::Turn turn;
   if (fails(__func__))
     return CUDNN_STATUS_INTERNAL_ERROR;
   if (!stream)
@@ -149,6 +152,7 @@ void cudnnGetLastErrorString(char *message, size_t length) {
   std::snprintf(message, length, "as the test wants");
 }
 cudnnStatus_t cudnnGetStream(cudnnHandle_t, cudaStream_t *stream) {
+  fakes::Turn turn;
   *stream = usedStream;
   return CUDNN_STATUS_SUCCESS;
 }
@@ -156,6 +160,7 @@ cudnnStatus_t cudnnGetStream(cudnnHandle_t, cudaStream_t *stream) {
 cudnnStatus_t
 cudnnBackendCreateDescriptor(cudnnBackendDescriptorType_t type,
                              cudnnBackendDescriptor_t *descriptor) {
+  fakes::Turn turn;
   if (fails(__func__))
     return CUDNN_STATUS_INTERNAL_ERROR;
   *descriptor = new Descriptor{type};
@@ -164,6 +169,7 @@ cudnnBackendCreateDescriptor(cudnnBackendDescriptorType_t type,
 }
 cudnnStatus_t
 cudnnBackendDestroyDescriptor(cudnnBackendDescriptor_t descriptor) {
+  fakes::Turn turn;
   Descriptor *object = find(descriptor);
   living.erase(descriptor);
   delete object;
@@ -173,6 +179,7 @@ cudnnStatus_t cudnnBackendSetAttribute(cudnnBackendDescriptor_t descriptor,
                                        cudnnBackendAttributeName_t name,
                                        cudnnBackendAttributeType_t type,
                                        int64_t count, const void *values) {
+  fakes::Turn turn;
   if (fails(__func__))
     return CUDNN_STATUS_INTERNAL_ERROR;
   Descriptor *object = find(descriptor);
@@ -214,6 +221,7 @@ cudnnStatus_t cudnnBackendSetAttribute(cudnnBackendDescriptor_t descriptor,
   return CUDNN_STATUS_SUCCESS;
 }
 cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t descriptor) {
+  fakes::Turn turn;
   if (fails(__func__))
     return CUDNN_STATUS_INTERNAL_ERROR;
   Descriptor *object = find(descriptor);
@@ -237,6 +245,7 @@ cudnnBackendGetAttribute(const cudnnBackendDescriptor_t descriptor,
                          cudnnBackendAttributeName_t name,
                          cudnnBackendAttributeType_t type, int64_t requested,
                          int64_t *count, void *values) {
+  fakes::Turn turn;
   if (fails(__func__))
     return CUDNN_STATUS_INTERNAL_ERROR;
   Descriptor *object = find(descriptor);
@@ -290,6 +299,7 @@ cudnnBackendGetAttribute(const cudnnBackendDescriptor_t descriptor,
 }
 cudnnStatus_t cudnnBackendExecute(cudnnHandle_t, cudnnBackendDescriptor_t plan,
                                   cudnnBackendDescriptor_t pack) {
+  fakes::Turn turn;
   if (getNumber(*find(pack), CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS) == 0)
     record("violation", " cudnnBackendExecute: no tensors");
   int64_t engine = find(plan)->engine;

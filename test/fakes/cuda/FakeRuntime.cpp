@@ -32,13 +32,18 @@ cudaError_t cudaRuntimeGetVersion(int *version) {
   return cudaSuccess;
 }
 const char *cudaGetErrorString(cudaError_t) { return "as the test wants"; }
-cudaError_t cudaGetLastError() { return cudaSuccess; }
+cudaError_t cudaGetLastError() {
+  fakes::Turn turn;
+  return cudaSuccess;
+}
 cudaError_t cudaGetDevice(int *device) {
+  fakes::Turn turn;
   *device = 0;
   return cudaSuccess;
 }
 cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute,
                                    int device) {
+  fakes::Turn turn;
   auto ask = fakes::findInDriver<decltype(&cuDeviceGetAttribute)>(
       "cuDeviceGetAttribute");
   // The numbers of both libraries' attributes are the same.
@@ -47,6 +52,7 @@ cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute,
   return failed ? cudaErrorUnknown : cudaSuccess;
 }
 cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode *) {
+  fakes::Turn turn;
   return cudaSuccess;
 }
 cudaError_t cudaStreamGetCaptureInfo(cudaStream_t,
@@ -54,6 +60,7 @@ cudaError_t cudaStreamGetCaptureInfo(cudaStream_t,
                                      unsigned long long *, cudaGraph_t *graph,
                                      const cudaGraphNode_t **,
                                      const cudaGraphEdgeData **, size_t *) {
+  fakes::Turn turn;
   auto ask = fakes::findInDriver<fakes::AskWhether>("ingotFakeIsCapturing");
   bool isCapturing = ask && ask();
   *status =
@@ -64,6 +71,7 @@ cudaError_t cudaStreamGetCaptureInfo(cudaStream_t,
 }
 cudaError_t cudaUserObjectCreate(cudaUserObject_t *object, void *data,
                                  cudaHostFn_t destroy, unsigned, unsigned) {
+  fakes::Turn turn;
   if (record(__func__))
     return cudaErrorUnknown;
   auto *made = new UserObject{destroy, data};
@@ -74,6 +82,7 @@ cudaError_t cudaUserObjectCreate(cudaUserObject_t *object, void *data,
 cudaError_t cudaGraphRetainUserObject(cudaGraph_t graph,
                                       cudaUserObject_t object, unsigned,
                                       unsigned) {
+  fakes::Turn turn;
   if (record(__func__))
     return cudaErrorUnknown;
   if (graph != reinterpret_cast<cudaGraph_t>(&capturedGraph) ||
@@ -84,6 +93,7 @@ cudaError_t cudaGraphRetainUserObject(cudaGraph_t graph,
   return cudaSuccess;
 }
 cudaError_t cudaUserObjectRelease(cudaUserObject_t object, unsigned) {
+  fakes::Turn turn;
   record(__func__);
   if (!living.count(object)) {
     record("violation", " %s: a handle", __func__);

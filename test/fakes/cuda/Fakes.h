@@ -48,6 +48,7 @@
 #include <cstring>
 #include <dlfcn.h>
 #include <functional>
+#include <mutex>
 #include <string>
 #include <string_view>
 
@@ -139,6 +140,22 @@ template <typename Function> Function findInDriver(const char *name) {
   static void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
   return driver ? reinterpret_cast<Function>(dlsym(driver, name)) : nullptr;
 }
+
+/// Held by every call of the driver and of the libraries for one GPU, so that
+/// threads may call them at the same time. There is one lock, since a call of
+/// the driver runs the work of the libraries.
+class Turn {
+public:
+  Turn() {
+    static auto find =
+        findInDriver<std::recursive_mutex *(*)()>("ingotFakeGetMutex");
+    if (find)
+      lock = std::unique_lock(*find());
+  }
+
+private:
+  std::unique_lock<std::recursive_mutex> lock;
+};
 
 /// Whether library calls are computed.
 inline bool computes() {

@@ -10,6 +10,10 @@ DriverState &fakes::getState() {
   return *state;
 }
 
+Recording &fakes::getRecording() {
+  return getState().threads[std::this_thread::get_id()];
+}
+
 bool fakes::isComputing() {
   static const bool is = getSetting("INGOT_FAKE_COMPUTE", 0) != 0;
   return is;
@@ -43,19 +47,19 @@ bool fakes::isOnDevice(CUdeviceptr place, size_t bytes) {
 void fakes::putRecorded(CUstream stream) {
   DriverState &state = getState();
   int number = find(stream, Kind::Stream)->number;
-  (void)state.recordedOrder.put(number, {});
-  state.recordedLast.include(state.recordedOrder.getMoment(number));
+  (void)getRecording().order.put(number, {});
+  getRecording().last.include(getRecording().order.getMoment(number));
 }
 
 bool fakes::put(CUstream stream, const std::vector<Region> &regions) {
   DriverState &state = getState();
-  if (!state.isCapturing)
+  if (!getRecording().isUnderWay)
     return state.order.put(find(stream, Kind::Stream)->number, regions);
   putRecorded(stream);
   for (const Region &region : regions)
-    if (std::find(state.captured.begin(), state.captured.end(), region) ==
-        state.captured.end())
-      state.captured.push_back(region);
+    if (std::find(getRecording().regions.begin(), getRecording().regions.end(),
+                  region) == getRecording().regions.end())
+      getRecording().regions.push_back(region);
   return true;
 }
 
@@ -83,7 +87,7 @@ Work fakes::watch(Work work, const std::string &name, uint32_t call,
 void fakes::submit(CUstream stream, Work work, const std::string &name) {
   DriverState &state = getState();
   int number = find(stream, Kind::Stream)->number;
-  if (!state.isCapturing) {
+  if (!getRecording().isUnderWay) {
     work = watch(std::move(work), name, noteCall(), /*node=*/0);
     if (isComputing())
       state.executor.submit(number, std::move(work));
@@ -91,17 +95,17 @@ void fakes::submit(CUstream stream, Work work, const std::string &name) {
       (void)work();
     return;
   }
-  if (!state.nodeTails.count(number))
+  if (!getRecording().tails.count(number))
     record(
         "violation",
         " an operation runs concurrently with the recording that is under way");
-  After &tail = state.nodeTails[number];
+  After &tail = getRecording().tails[number];
   (void)noteCall();
-  state.nodes.push_back(
+  getRecording().nodes.push_back(
       {std::exchange(tail, {}), std::move(work), name, ++state.nodesMade});
   if (state.tool)
     state.tool->created(state.nodesMade);
-  tail = {state.nodes.size() - 1};
+  tail = {getRecording().nodes.size() - 1};
 }
 
 void fakes::noteAccess(const char *name, CUdeviceptr place, size_t bytes,
@@ -126,27 +130,40 @@ void fakes::fail(const ptx::Fault &fault) {
 
 extern "C" {
 
+std::recursive_mutex *ingotFakeGetMutex() {
+  static auto *mutex = new std::recursive_mutex;
+  return mutex;
+}
+
 void ingotFakeHold(const void *object) {
-  if (getState().isCapturing)
-    getState().capturedObjects.insert(object);
+  fakes::Turn turn;
+  if (getRecording().isUnderWay)
+    getRecording().objects.insert(object);
 }
 size_t ingotFakeCountHolders(const void *object) {
+  fakes::Turn turn;
   size_t count = 0;
   for (const auto &[handle, graph] : getState().objects)
     count += graph->held.count(object);
   return count;
 }
 bool ingotFakeIsComputing() { return isComputing(); }
-bool ingotFakeIsCapturing() { return getState().isCapturing; }
+bool ingotFakeIsCapturing() {
+  fakes::Turn turn;
+  return getRecording().isUnderWay;
+}
 void ingotFakeSubmit(void *stream, const Work *work) {
+  fakes::Turn turn;
   submit(static_cast<CUstream>(stream), *work, "library");
 }
 void ingotFakeSetTool(const DriverTool *tool) { getState().tool = tool; }
 void ingotFakeNoteAccess(const char *name, const void *place, size_t bytes,
                          bool isWritten) {
+  fakes::Turn turn;
   noteAccess(name, reinterpret_cast<CUdeviceptr>(place), bytes, isWritten);
 }
 bool ingotFakeIsOnDevice(const void *place, size_t bytes) {
+  fakes::Turn turn;
   return isOnDevice(reinterpret_cast<CUdeviceptr>(place), bytes);
 }
 

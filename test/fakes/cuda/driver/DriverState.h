@@ -2,7 +2,7 @@
 //===----------------------------------------------------------------------===//
 //
 // The state that the parts of the fake driver share: its objects, the GPU's
-// memory, the checker of orders and the recording that is under way.
+// memory, the checker of orders and the recordings that are under way.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,6 +21,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -75,6 +76,20 @@ struct Object {
   int launches = 0;
 };
 
+/// The recording of a thread that is under way, or was last.
+struct Recording {
+  bool isUnderWay = false;
+  int number = 0;
+  std::vector<Region> regions;
+  std::set<const void *> objects;
+  Order order;
+  /// Its last operation of each stream.
+  Moment last;
+  std::vector<Node> nodes;
+  /// The streams that take part, and what their next operation comes after.
+  std::map<int, After> tails;
+};
+
 struct DriverState {
   std::map<const void *, Object *> objects;
   std::map<CUdeviceptr, size_t> blocks;
@@ -83,17 +98,10 @@ struct DriverState {
   /// The error that has occurred on the GPU: every later call fails.
   CUresult failure = CUDA_SUCCESS;
 
-  /// The recording that is under way, or was last.
-  bool isCapturing = false;
+  Order order;
+  /// Each thread records for itself.
+  std::map<std::thread::id, Recording> threads;
   int recordings = 0;
-  std::vector<Region> captured;
-  std::set<const void *> capturedObjects;
-  Order order, recordedOrder;
-  /// Its last operation of each stream.
-  Moment recordedLast;
-  std::vector<Node> nodes;
-  /// The streams that take part, and what their next operation comes after.
-  std::map<int, After> nodeTails;
   /// The accesses of the operation that runs now; null unless they are compared
   /// with those of others.
   AccessLog *accesses = nullptr;
@@ -106,6 +114,8 @@ struct DriverState {
       static_cast<uint64_t>(getSetting("INGOT_SOFTWARE_GPU_SEED", 0))};
 };
 DriverState &getState();
+/// The recording of the calling thread.
+Recording &getRecording();
 
 /// Whether kernels, copies and library calls are computed (Fakes.h).
 bool isComputing();

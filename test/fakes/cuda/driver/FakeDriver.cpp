@@ -67,6 +67,7 @@ Region fakes::findBlock(CUdeviceptr place) {
 extern "C" {
 
 CUresult cuInit(unsigned) {
+  fakes::Turn turn;
   return record(__func__) ? CUDA_ERROR_NO_DEVICE : CUDA_SUCCESS;
 }
 CUresult cuDriverGetVersion(int *version) {
@@ -76,6 +77,7 @@ CUresult cuDriverGetVersion(int *version) {
   return CUDA_SUCCESS;
 }
 CUresult cuGetErrorName(CUresult error, const char **text) {
+  fakes::Turn turn;
   *text = error == CUDA_ERROR_NO_DEVICE            ? "CUDA_ERROR_NO_DEVICE"
           : error == CUDA_ERROR_MISALIGNED_ADDRESS ? "CUDA_ERROR_MISALIGNED_"
                                                      "ADDRESS"
@@ -94,18 +96,21 @@ CUresult cuGetErrorString(CUresult error, const char **text) {
   return CUDA_SUCCESS;
 }
 CUresult cuDeviceGetCount(int *count) {
+  fakes::Turn turn;
   if (fails(__func__))
     return CUDA_ERROR_UNKNOWN;
   *count = static_cast<int>(getSetting("INGOT_FAKE_GPUS", 1));
   return CUDA_SUCCESS;
 }
 CUresult cuDeviceGet(CUdevice *device, int number) {
+  fakes::Turn turn;
   if (record(__func__, " %d", number))
     return CUDA_ERROR_UNKNOWN;
   *device = number;
   return CUDA_SUCCESS;
 }
 CUresult cuDeviceGetName(char *name, int length, CUdevice) {
+  fakes::Turn turn;
   if (fails(__func__))
     return CUDA_ERROR_UNKNOWN;
   const char *set = std::getenv("INGOT_FAKE_NAME");
@@ -114,6 +119,7 @@ CUresult cuDeviceGetName(char *name, int length, CUdevice) {
 }
 CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute,
                               CUdevice) {
+  fakes::Turn turn;
   if (fails(__func__))
     return CUDA_ERROR_UNKNOWN;
   int arch = static_cast<int>(getSetting("INGOT_FAKE_ARCH", 90));
@@ -126,11 +132,13 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute,
   return CUDA_SUCCESS;
 }
 CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice) {
+  fakes::Turn turn;
   FAIL_IF_ASKED();
   *context = make<CUcontext>(Kind::Context);
   return CUDA_SUCCESS;
 }
 CUresult cuDevicePrimaryCtxRelease(CUdevice) {
+  fakes::Turn turn;
   // All that is left but the context itself.
   DriverState &state = getState();
   record(__func__, " objects=%zu blocks=%zu", state.objects.size() - 1,
@@ -138,6 +146,7 @@ CUresult cuDevicePrimaryCtxRelease(CUdevice) {
   return CUDA_SUCCESS;
 }
 CUresult cuCtxSetCurrent(CUcontext context) {
+  fakes::Turn turn;
   if (fails(__func__))
     return CUDA_ERROR_UNKNOWN;
   REQUIRE(find(context, Kind::Context), CUDA_ERROR_INVALID_CONTEXT);
@@ -145,6 +154,7 @@ CUresult cuCtxSetCurrent(CUcontext context) {
 }
 
 CUresult cuMemGetInfo(size_t *free, size_t *total) {
+  fakes::Turn turn;
   if (fails(__func__))
     return CUDA_ERROR_UNKNOWN;
   *total = getSetting("INGOT_FAKE_MEMORY", 1L << 30);
@@ -152,9 +162,10 @@ CUresult cuMemGetInfo(size_t *free, size_t *total) {
   return CUDA_SUCCESS;
 }
 CUresult cuMemAlloc(CUdeviceptr *place, size_t bytes) {
+  fakes::Turn turn;
   FAIL_IF_ASKED(" bytes=%zu", bytes);
   DriverState &state = getState();
-  REQUIRE(!state.isCapturing, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+  REQUIRE(!getRecording().isUnderWay, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
   size_t free = 0, total = 0;
   cuMemGetInfo(&free, &total);
   if (bytes > free)
@@ -167,6 +178,7 @@ CUresult cuMemAlloc(CUdeviceptr *place, size_t bytes) {
   return CUDA_SUCCESS;
 }
 CUresult cuMemFree(CUdeviceptr place) {
+  fakes::Turn turn;
   FAIL_IF_ASKED();
   DriverState &state = getState();
   REQUIRE(state.blocks.count(place), CUDA_ERROR_INVALID_VALUE);
@@ -178,12 +190,14 @@ CUresult cuMemFree(CUdeviceptr place) {
   return CUDA_SUCCESS;
 }
 CUresult cuMemHostAlloc(void **place, size_t bytes, unsigned) {
+  fakes::Turn turn;
   FAIL_IF_ASKED(" bytes=%zu", bytes);
   *place = std::malloc(bytes);
   getState().hostBlocks[*place] = bytes;
   return CUDA_SUCCESS;
 }
 CUresult cuMemFreeHost(void *place) {
+  fakes::Turn turn;
   DriverState &state = getState();
   REQUIRE(state.hostBlocks.count(place), CUDA_ERROR_INVALID_VALUE);
   bool isIdle = state.order.isIdle(onHost(place, state.hostBlocks[place]));
@@ -194,6 +208,7 @@ CUresult cuMemFreeHost(void *place) {
 }
 CUresult cuMemsetD8Async(CUdeviceptr place, unsigned char value, size_t bytes,
                          CUstream stream) {
+  fakes::Turn turn;
   FAIL_IF_ASKED(" bytes=%zu", bytes);
   REQUIRE(find(stream, Kind::Stream), CUDA_ERROR_INVALID_HANDLE);
   REQUIRE(isOnDevice(place, bytes), CUDA_ERROR_INVALID_VALUE);
@@ -204,18 +219,19 @@ CUresult cuMemsetD8Async(CUdeviceptr place, unsigned char value, size_t bytes,
     std::memset(pointTo<void>(place), value, bytes);
     return true;
   };
-  if (!isComputing() && !getState().isCapturing)
+  if (!isComputing() && !getRecording().isUnderWay)
     set();
   submit(stream, set, "memset");
   return CUDA_SUCCESS;
 }
 CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void *from, size_t bytes,
                            CUstream stream) {
+  fakes::Turn turn;
   REQUIRE(find(stream, Kind::Stream), CUDA_ERROR_INVALID_HANDLE);
   FAIL_IF_ASKED(" bytes=%zu stream=%d", bytes,
                 find(stream, Kind::Stream)->number);
   REQUIRE(isOnDevice(to, bytes), CUDA_ERROR_INVALID_VALUE);
-  REQUIRE(!getState().isCapturing, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+  REQUIRE(!getRecording().isUnderWay, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
   Region host = onHost(from, bytes);
   bool isOrdered = put(stream, {onDevice(to, bytes, /*isWritten=*/true), host});
   REQUIRE(isOrdered, CUDA_ERROR_ILLEGAL_STATE);
@@ -237,12 +253,13 @@ CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void *from, size_t bytes,
 }
 CUresult cuMemcpyDtoHAsync(void *to, CUdeviceptr from, size_t bytes,
                            CUstream stream) {
+  fakes::Turn turn;
   REQUIRE(find(stream, Kind::Stream), CUDA_ERROR_INVALID_HANDLE);
   FAIL_IF_ASKED(" bytes=%zu stream=%d", bytes,
                 find(stream, Kind::Stream)->number);
   REQUIRE(isOnDevice(from, bytes), CUDA_ERROR_INVALID_VALUE);
   DriverState &state = getState();
-  REQUIRE(!state.isCapturing, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+  REQUIRE(!getRecording().isUnderWay, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
   Region host = onHost(to, bytes);
   bool isOrdered =
       put(stream, {onDevice(from, bytes, /*isWritten=*/false), host});
@@ -264,6 +281,7 @@ CUresult cuMemcpyDtoHAsync(void *to, CUdeviceptr from, size_t bytes,
 }
 CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes,
                            CUstream stream) {
+  fakes::Turn turn;
   REQUIRE(find(stream, Kind::Stream), CUDA_ERROR_INVALID_HANDLE);
   FAIL_IF_ASKED(" bytes=%zu stream=%d", bytes,
                 find(stream, Kind::Stream)->number);

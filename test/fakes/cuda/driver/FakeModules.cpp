@@ -107,6 +107,7 @@ extern "C" {
 
 CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned,
                             CUjit_option *, void **) {
+  fakes::Turn turn;
   const char *bytes = static_cast<const char *>(image);
   bool isText = std::memcmp(bytes, elfMagic, 4) != 0;
   FAIL_IF_ASKED(" %s", isText ? "ptx" : "cubin");
@@ -144,6 +145,7 @@ CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned,
 }
 CUresult cuModuleGetFunction(CUfunction *function, CUmodule module,
                              const char *name) {
+  fakes::Turn turn;
   if (fails(__func__))
     return CUDA_ERROR_UNKNOWN;
   Object *loaded = find(module, Kind::Module);
@@ -164,6 +166,7 @@ CUresult cuModuleGetFunction(CUfunction *function, CUmodule module,
 }
 CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute,
                             int value) {
+  fakes::Turn turn;
   auto &loaded = *reinterpret_cast<LoadedFunction *>(function);
   FAIL_IF_ASKED(" %s %d", loaded.name.c_str(), value);
   REQUIRE(attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
@@ -174,12 +177,14 @@ CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute,
   return CUDA_SUCCESS;
 }
 CUresult cuModuleUnload(CUmodule module) {
+  fakes::Turn turn;
   return destroy(module, Kind::Module);
 }
 CUresult cuLaunchKernel(CUfunction function, unsigned gridX, unsigned gridY,
                         unsigned gridZ, unsigned blockX, unsigned blockY,
                         unsigned blockZ, unsigned shared, CUstream stream,
                         void **arguments, void **) {
+  fakes::Turn turn;
   auto &loaded = *reinterpret_cast<LoadedFunction *>(function);
   FAIL_IF_ASKED(" %s grid=%u block=%u shared=%u", loaded.name.c_str(), gridX,
                 blockX, shared);

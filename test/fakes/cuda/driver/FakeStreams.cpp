@@ -55,11 +55,13 @@ static std::vector<Node> checkOrder(const std::vector<Node> &nodes) {
 extern "C" {
 
 CUresult cuCtxGetStreamPriorityRange(int *lowest, int *highest) {
+  fakes::Turn turn;
   *lowest = 0;
   *highest = -5;
   return CUDA_SUCCESS;
 }
 CUresult cuStreamCreateWithPriority(CUstream *stream, unsigned, int priority) {
+  fakes::Turn turn;
   FAIL_IF_ASKED(" %d", priority);
   int lowest = 0, highest = 0;
   (void)cuCtxGetStreamPriorityRange(&lowest, &highest);
@@ -70,53 +72,60 @@ CUresult cuStreamCreateWithPriority(CUstream *stream, unsigned, int priority) {
   return CUDA_SUCCESS;
 }
 CUresult cuStreamDestroy(CUstream stream) {
+  fakes::Turn turn;
   record(__func__);
   return destroy(stream, Kind::Stream);
 }
 CUresult cuStreamSynchronize(CUstream stream) {
+  fakes::Turn turn;
   FAIL_IF_ASKED();
   DriverState &state = getState();
   REQUIRE(find(stream, Kind::Stream), CUDA_ERROR_INVALID_HANDLE);
-  REQUIRE(!state.isCapturing, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+  REQUIRE(!getRecording().isUnderWay, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
   state.order.waitFor(state.order.getMoment(getNumber(stream)));
   runSafely(
       [&] { state.executor.wait(state.executor.getTail(getNumber(stream))); });
   return state.failure;
 }
 CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode) {
+  fakes::Turn turn;
   FAIL_IF_ASKED();
   DriverState &state = getState();
   REQUIRE(find(stream, Kind::Stream), CUDA_ERROR_INVALID_HANDLE);
-  REQUIRE(!state.isCapturing, CUDA_ERROR_ILLEGAL_STATE);
-  state.isCapturing = true;
-  ++state.recordings;
-  state.recordedOrder = Order();
-  state.recordedLast = Moment();
-  state.nodes.clear();
-  state.nodeTails = {{getNumber(stream), {}}};
+  REQUIRE(!getRecording().isUnderWay, CUDA_ERROR_ILLEGAL_STATE);
+  getRecording().isUnderWay = true;
+  getRecording().number = ++state.recordings;
+  getRecording().order = Order();
+  getRecording().last = Moment();
+  getRecording().nodes.clear();
+  getRecording().tails = {{getNumber(stream), {}}};
   return CUDA_SUCCESS;
 }
 CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph) {
+  fakes::Turn turn;
   FAIL_IF_ASKED();
   DriverState &state = getState();
   REQUIRE(find(stream, Kind::Stream), CUDA_ERROR_INVALID_HANDLE);
-  REQUIRE(state.isCapturing, CUDA_ERROR_ILLEGAL_STATE);
-  state.isCapturing = false;
-  bool isJoined = state.recordedOrder.getMoment(getNumber(stream))
-                      .includes(state.recordedLast);
+  REQUIRE(getRecording().isUnderWay, CUDA_ERROR_ILLEGAL_STATE);
+  getRecording().isUnderWay = false;
+  bool isJoined = getRecording()
+                      .order.getMoment(getNumber(stream))
+                      .includes(getRecording().last);
   REQUIRE(isJoined, CUDA_ERROR_STREAM_CAPTURE_UNJOINED);
   *graph = make<CUgraph>(Kind::Graph);
   Object &made = *find(*graph, Kind::Graph);
-  made.regions = std::exchange(state.captured, {});
-  made.held = std::exchange(state.capturedObjects, {});
-  made.nodes = std::exchange(state.nodes, {});
+  made.regions = std::exchange(getRecording().regions, {});
+  made.held = std::exchange(getRecording().objects, {});
+  made.nodes = std::exchange(getRecording().nodes, {});
   for (const auto &[handle, object] : state.objects)
-    if (object->kind == Kind::Stream && state.nodeTails.count(object->number))
+    if (object->kind == Kind::Stream &&
+        getRecording().tails.count(object->number))
       made.priorities.insert(object->priority);
   return CUDA_SUCCESS;
 }
 CUresult cuGraphInstantiate(CUgraphExec *executable, CUgraph graph,
                             unsigned long long flags) {
+  fakes::Turn turn;
   FAIL_IF_ASKED(" flags=%llu", flags);
   Object *from = find(graph, Kind::Graph);
   REQUIRE(from, CUDA_ERROR_INVALID_HANDLE);
@@ -139,6 +148,7 @@ CUresult cuGraphInstantiate(CUgraphExec *executable, CUgraph graph,
   return CUDA_SUCCESS;
 }
 CUresult cuGraphLaunch(CUgraphExec executable, CUstream stream) {
+  fakes::Turn turn;
   REQUIRE(find(executable, Kind::Executable), CUDA_ERROR_INVALID_HANDLE);
   REQUIRE(find(stream, Kind::Stream), CUDA_ERROR_INVALID_HANDLE);
   FAIL_IF_ASKED(" stream=%d", getNumber(stream));
@@ -171,12 +181,17 @@ CUresult cuGraphLaunch(CUgraphExec executable, CUstream stream) {
   }
   return CUDA_SUCCESS;
 }
-CUresult cuGraphDestroy(CUgraph graph) { return destroy(graph, Kind::Graph); }
+CUresult cuGraphDestroy(CUgraph graph) {
+  fakes::Turn turn;
+  return destroy(graph, Kind::Graph);
+}
 CUresult cuGraphExecDestroy(CUgraphExec executable) {
+  fakes::Turn turn;
   return destroy(executable, Kind::Executable);
 }
 
 CUresult cuEventCreate(CUevent *event, unsigned flags) {
+  fakes::Turn turn;
   if (fails(__func__))
     return CUDA_ERROR_UNKNOWN;
   *event = make<CUevent>(Kind::Event);
@@ -184,6 +199,7 @@ CUresult cuEventCreate(CUevent *event, unsigned flags) {
   return CUDA_SUCCESS;
 }
 CUresult cuEventRecord(CUevent event, CUstream stream) {
+  fakes::Turn turn;
   REQUIRE(find(event, Kind::Event), CUDA_ERROR_INVALID_HANDLE);
   REQUIRE(find(stream, Kind::Stream), CUDA_ERROR_INVALID_HANDLE);
   DriverState &state = getState();
@@ -191,12 +207,13 @@ CUresult cuEventRecord(CUevent event, CUstream stream) {
   if (record(__func__, " %d", object.number))
     return CUDA_ERROR_UNKNOWN;
   int number = getNumber(stream);
-  object.recording = state.isCapturing ? state.recordings : 0;
+  object.recording = getRecording().isUnderWay ? getRecording().number : 0;
   object.moment =
-      (state.isCapturing ? state.recordedOrder : state.order).getMoment(number);
+      (getRecording().isUnderWay ? getRecording().order : state.order)
+          .getMoment(number);
   object.queries = 0;
-  if (state.isCapturing) {
-    object.work = state.nodeTails[number];
+  if (getRecording().isUnderWay) {
+    object.work = getRecording().tails[number];
     return CUDA_SUCCESS;
   }
   if (object.isTimed) {
@@ -211,16 +228,18 @@ CUresult cuEventRecord(CUevent event, CUstream stream) {
   return CUDA_SUCCESS;
 }
 CUresult cuEventSynchronize(CUevent event) {
+  fakes::Turn turn;
   REQUIRE(find(event, Kind::Event), CUDA_ERROR_INVALID_HANDLE);
   Object &object = *find(event, Kind::Event);
   FAIL_IF_ASKED(" %d", object.number);
   DriverState &state = getState();
-  REQUIRE(!state.isCapturing, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+  REQUIRE(!getRecording().isUnderWay, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
   state.order.waitFor(object.moment);
   runSafely([&] { state.executor.wait(object.work); });
   return state.failure;
 }
 CUresult cuEventQuery(CUevent event) {
+  fakes::Turn turn;
   if (fails(__func__))
     return CUDA_ERROR_UNKNOWN;
   REQUIRE(find(event, Kind::Event), CUDA_ERROR_INVALID_HANDLE);
@@ -242,6 +261,7 @@ CUresult cuEventQuery(CUevent event) {
   return CUDA_SUCCESS;
 }
 CUresult cuEventElapsedTime(float *milliseconds, CUevent from, CUevent to) {
+  fakes::Turn turn;
   for (CUevent event : {from, to}) {
     REQUIRE(find(event, Kind::Event), CUDA_ERROR_INVALID_HANDLE);
     REQUIRE(getState().order.isPast(find(event, Kind::Event)->moment),
@@ -261,9 +281,13 @@ CUresult cuEventElapsedTime(float *milliseconds, CUevent from, CUevent to) {
                                        *find(from, Kind::Event)->milliseconds);
   return CUDA_SUCCESS;
 }
-CUresult cuEventDestroy(CUevent event) { return destroy(event, Kind::Event); }
+CUresult cuEventDestroy(CUevent event) {
+  fakes::Turn turn;
+  return destroy(event, Kind::Event);
+}
 
 CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned) {
+  fakes::Turn turn;
   REQUIRE(find(stream, Kind::Stream), CUDA_ERROR_INVALID_HANDLE);
   REQUIRE(find(event, Kind::Event), CUDA_ERROR_INVALID_HANDLE);
   DriverState &state = getState();
@@ -271,17 +295,18 @@ CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned) {
   if (record(__func__, " %d", object.number))
     return CUDA_ERROR_UNKNOWN;
   // A recording and what is outside do not wait for each other.
-  REQUIRE(object.recording == (state.isCapturing ? state.recordings : 0),
+  REQUIRE(object.recording ==
+              (getRecording().isUnderWay ? getRecording().number : 0),
           CUDA_ERROR_STREAM_CAPTURE_ISOLATION);
   int number = getNumber(stream);
-  (state.isCapturing ? state.recordedOrder : state.order)
+  (getRecording().isUnderWay ? getRecording().order : state.order)
       .holdBack(number, object.moment);
-  if (!state.isCapturing) {
+  if (!getRecording().isUnderWay) {
     state.executor.holdBack(number, object.work);
     return CUDA_SUCCESS;
   }
   putRecorded(stream);
-  After &tail = state.nodeTails[number];
+  After &tail = getRecording().tails[number];
   tail.insert(tail.end(), object.work.begin(), object.work.end());
   return CUDA_SUCCESS;
 }

@@ -17,6 +17,7 @@ extern "C" CUresult cuTensorMapEncodeTiled(
     const cuuint32_t *steps, CUtensorMapInterleave interleave,
     CUtensorMapSwizzle swizzle, CUtensorMapL2promotion,
     CUtensorMapFloatOOBfill fill) {
+  fakes::Turn turn;
   using ptx::TensorMap;
   FAIL_IF_ASKED(" rank=%u", rank);
   auto place = reinterpret_cast<uintptr_t>(address);
