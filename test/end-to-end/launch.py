@@ -18,16 +18,26 @@ def mpirun(ranks):
     return ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", str(ranks)]
 
 
-def mpich(ranks):
-    """The launcher of MPICH that tools/setup has unpacked, and the variables with which its library is found."""
+def find_unpacked(pattern, launcher, libraries):
+    """A launcher that tools/setup has unpacked, and the variables with which its library is found."""
     setup = [ROOT / "tools/setup", "--print"]
     deps = subprocess.run(setup, capture_output=True, text=True, check=True).stdout.strip()
-    for root in sorted(pathlib.Path(deps).glob("mpich-*/usr")):
-        launcher = root / "bin/mpiexec.hydra"
-        if launcher.is_file():
-            libraries = [str(root / "lib/x86_64-linux-gnu"), os.environ.get("LD_LIBRARY_PATH", "")]
-            return [launcher, "-n", str(ranks)], {"LD_LIBRARY_PATH": ":".join(filter(None, libraries))}
-    raise Skip("MPICH is not there (tools/setup)")
+    for root in sorted(pathlib.Path(deps).glob(pattern)):
+        if (root / launcher).is_file():
+            paths = [str(root / libraries), os.environ.get("LD_LIBRARY_PATH", "")]
+            return root / launcher, {"LD_LIBRARY_PATH": ":".join(filter(None, paths))}
+    raise Skip(f"{pattern} is not there (tools/setup)")
+
+
+def mpich(ranks):
+    launcher, variables = find_unpacked("mpich-*/usr", "bin/mpiexec.hydra", "lib/x86_64-linux-gnu")
+    return [launcher, "-n", str(ranks)], variables
+
+
+def open_mpi_5(ranks):
+    """A newer one than the machine's own (mpirun)."""
+    launcher, variables = find_unpacked("openmpi-*", "bin/mpirun", "lib")
+    return [launcher, "--allow-run-as-root", "--oversubscribe", "-n", str(ranks)], variables
 
 
 def compile_for(ingot, g, optimizer, ranks, *flags):

@@ -82,6 +82,7 @@ endif()
 # The machine's own MPI may be either.
 find_package(MPI QUIET COMPONENTS C)
 set(INGOT_MPICH "${INGOT_DEPS}/mpich-${INGOT_DEBIAN_VERSION}/usr")
+set(INGOT_OPENMPI_NEW "${INGOT_DEPS}/openmpi-${INGOT_OPENMPI_VERSION}")
 set(INGOT_MPI_openmpi "")
 set(INGOT_MPI_mpich "")
 foreach(dir IN LISTS MPI_C_INCLUDE_DIRS ITEMS "${INGOT_MPICH}/include/x86_64-linux-gnu/mpich")
