@@ -56,7 +56,9 @@ void ingot::buildTrainingPipeline(OpPassManager &manager,
   manager.addNestedPass<func::FuncOp>(createFormAttention(attention));
   addLegalization(manager, options, target, LegalizationPoint::Forward);
   // Each gradient of one matmul is one matmul.
-  if (options.level > 0)
+  // Weights that are gathered are not copied to one matrix.
+  const bool gathers = options.dataParallel && options.zero > 2;
+  if (options.level > 0 && !gathers)
     manager.addNestedPass<func::FuncOp>(createMergeProjections({precision}));
   bool accumulates = options.gradAccumulation > 1;
   manager.addPass(createAttachLoss(
@@ -91,7 +93,8 @@ void ingot::buildTrainingPipeline(OpPassManager &manager,
   // Once per step, and before gradients are looked at: all ranks clip, and
   // skip, alike.
   if (options.dataParallel)
-    manager.addPass(createReduceGradients({options.gradComm}));
+    manager.addPass(
+        createReduceGradients({options.gradComm, /*eachMicroBatch=*/gathers}));
   if (accumulates || options.dataParallel)
     manager.addPass(createAverageGradients());
   if (scales)
@@ -107,6 +110,14 @@ void ingot::buildTrainingPipeline(OpPassManager &manager,
   manager.addPass(createApplyOptimizer(update));
   if (scales || options.guard)
     manager.addPass(createGuardUpdates({/*always=*/options.guard}));
+  auto keepLowCopies = [&] {
+    // Brings casts to the weights.
+    manager.addNestedPass<func::FuncOp>(createSimplify());
+    manager.addPass(createKeepLowCopies({/*shards=*/gathers}));
+  };
+  // Before shards are formed of them.
+  if (isMixed && gathers)
+    keepLowCopies();
   // When it is known what is computed from which sum.
   if (options.dataParallel) {
     manager.addPass(createFormBuckets({options.bucketMb, options.zero}));
@@ -114,12 +125,10 @@ void ingot::buildTrainingPipeline(OpPassManager &manager,
   }
   // Before copies of whole parameters are made.
   if (options.dataParallel && options.zero > 0)
-    manager.addPass(createShardUpdates({/*gradients=*/options.zero > 1}));
-  if (isMixed) {
-    // Brings casts to the weights.
-    manager.addNestedPass<func::FuncOp>(createSimplify());
-    manager.addPass(createKeepLowCopies());
-  }
+    manager.addPass(
+        createShardUpdates({/*gradients=*/options.zero > 1, gathers}));
+  if (isMixed && !gathers)
+    keepLowCopies();
   if (accumulates)
     manager.addPass(createSplitMicroSteps());
   // From here on passes change how the step computes, not what it computes.
@@ -208,6 +217,10 @@ void ingot::buildPlacementPipeline(OpPassManager &manager,
   manager.addPass(createDeferGathers());
   // No simplification after this: the order of operations is the schedule, and
   // copies would be merged with their originals.
+  const bool gathers = options.dataParallel && options.zero > 2;
+  // What is gathered again takes no memory in between.
+  if (options.level > 0 && gathers)
+    manager.addNestedPass<func::FuncOp>(createPlaceGathers());
   RematerializeOptions remat;
   remat.memoryBudget = options.memoryBudget;
   llvm::append_range(remat.remat, options.remat);
@@ -216,6 +229,12 @@ void ingot::buildPlacementPipeline(OpPassManager &manager,
     manager.addNestedPass<func::FuncOp>(createOrderSteps());
     // Whether a kernel can wait for another depends on the order.
     manager.addNestedPass<func::FuncOp>(createGroupKernels());
+    // When readers do not move any more.
+    if (gathers) {
+      PlaceGathersOptions placing;
+      placing.memoryBudget = options.memoryBudget;
+      manager.addNestedPass<func::FuncOp>(createPlaceGathers(placing));
+    }
     // Last: what runs concurrently with what depends on the order. Memory that
     // is asked for is not spent on it.
     AssignStreamsOptions streams;

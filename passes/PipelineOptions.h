@@ -105,9 +105,9 @@ struct PipelineOptions : OptionTable,
       "topk:FRACTION, and start:STEPS, separated by commas (fp32)"};
   Setting<unsigned> zero{
       *this, "zero N",
-      "ZeRO stage: shard the optimizer's state (1) and the reduced gradients "
-      "(2) over the ranks",
-      0, between(0U, 2U)};
+      "ZeRO stage: shard the optimizer's state (1), the reduced gradients (2) "
+      "and the parameters (3) over the ranks",
+      0, between(0U, 3U)};
   Setting<bool> syncBatchNorm{
       *this, "sync-batch-norm",
       "batch normalization computes its statistics over all ranks' samples"};

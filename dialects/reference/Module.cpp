@@ -251,7 +251,9 @@ ingot::reference::runRanksByName(func::FuncOp function,
   SymbolTable symbols(function->getParentOfType<ModuleOp>());
   auto isOwn = [&](const std::string &name) {
     auto state = symbols.lookup<StateOp>(name);
-    return state && state.getRole() == Role::Residual;
+    bool isSum =
+        state && state.getRole() == Role::Accumulator && !state.getShardAttr();
+    return isSum || (state && state.getRole() == Role::Residual);
   };
   // Of states in shards: where they are in how large a bucket.
   using InBucket = std::optional<std::pair<int64_t, int64_t>>;

@@ -31,9 +31,21 @@ struct SplitMicroSteps : ingot::impl::SplitMicroStepsBase<SplitMicroSteps> {
     OpBuilder builder(func);
     auto micro = cast<func::FuncOp>(builder.clone(*func));
     micro.setName(kAccumulateStepName);
-    keep(Signature(micro), [](StringRef name, StateOp state) {
+    // Sums in shards are of what ranks exchange for each micro-batch: what is
+    // kept of it is as in the last.
+    Signature signature(micro);
+    bool areSharded = llvm::any_of(
+        ResultList::of(signature).entries, [&](const ResultList::Entry &entry) {
+          FlatSymbolRefAttr symbol = entry.state();
+          StateOp state =
+              symbol ? findState(getOperation(), symbol) : StateOp();
+          return state && state.getRole() == Role::Accumulator &&
+                 state.getShard() && signature.findArgument(symbol);
+        });
+    keep(signature, [&](StringRef name, StateOp state) {
       return name == "loss" ||
-             (state && (isSum(state) || state.getRole() == Role::Running));
+             (state && (isSum(state) || state.getRole() == Role::Running ||
+                        (areSharded && state.getRole() == Role::Accumulator)));
     });
 
     for (auto other : getOperation().getOps<func::FuncOp>())
@@ -68,8 +80,8 @@ private:
     results.apply(step);
   }
 
-  /// Returns whether a state is a sum over micro-batches. Sums over ranks are
-  /// computed once per step, and are sharded.
+  /// Returns whether a state is a whole sum over micro-batches, which the last
+  /// one starts anew. Sums over ranks are sharded.
   static bool isSum(StateOp state) {
     return state.getRole() == Role::Accumulator && !state.getShard();
   }

@@ -113,6 +113,8 @@ private:
     for (func::FuncOp func : functions) {
       FirstUses uses(func);
       for (auto wait : func.getOps<AllGatherWaitOp>()) {
+        if (gathersStates(cast<BucketEnd>(*wait)))
+          continue;
         Bucket found = inspect(Signature(func), uses, wait);
         SmallVector<Attribute> list(found.states.begin(), found.states.end());
         auto key = ArrayAttr::get(&getContext(), list);

@@ -28,6 +28,9 @@ public:
 
   /// Returns whether ranks can have shards of the sum.
   bool isFlat(AllReduceOp sum) const { return candidates.contains(sum); }
+  /// Returns whether ranks can have shards of a value that is computed from
+  /// such a sum.
+  bool isShard(mlir::Value value) const { return flat.contains(value); }
   /// The sums that stay whole, and why.
   const llvm::MapVector<mlir::Operation *, llvm::StringRef> &
   getRejected() const {

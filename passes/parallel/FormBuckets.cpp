@@ -16,10 +16,12 @@
 #include "dialects/ingot/target/Machine.h"
 #include "mlir/Analysis/TopologicalSortUtils.h"
 #include "passes/parallel/FlatUpdates.h"
+#include "passes/parallel/ParameterReads.h"
 #include "passes/parallel/Passes.h"
 
 #include <cmath>
 #include <map>
+#include <vector>
 
 namespace ingot {
 #define GEN_PASS_DEF_FORMBUCKETS
@@ -50,6 +52,7 @@ struct FormBuckets : ingot::impl::FormBucketsBase<FormBuckets> {
       return;
     block = &func.getBody().front();
     shards.clear();
+    formats.clear();
     count = 0;
     SmallVector<AllReduceOp> sums;
     for (Operation &op : *block)
@@ -73,6 +76,8 @@ struct FormBuckets : ingot::impl::FormBucketsBase<FormBuckets> {
     } else {
       FlatUpdates updates(func, sums);
       explain(updates);
+      if (zero > 2)
+        findFormats(func, updates);
       form(sums, &updates);
       form(updates.sumShards(shards), nullptr);
     }
@@ -88,6 +93,23 @@ private:
               cast<AllReduceOp>(sum).getGradientOfAttr().getRootReference()),
           remarkOptions(getArgument(), "ShardedGradient"))
           << remark::reason("{0}", reason);
+  }
+
+  /// Finds the types in which ranks will gather each parameter: a bucket is
+  /// gathered as a whole, in one type.
+  void findFormats(func::FuncOp func, const FlatUpdates &updates) {
+    ParameterReads reads(*block,
+                         [&](Value value) { return updates.isShard(value); });
+    Signature step(func);
+    for (auto state : getOperation().getOps<StateOp>()) {
+      auto symbol = FlatSymbolRefAttr::get(state.getSymNameAttr());
+      Attribute parameter = state.getRole() == Role::LowCopy
+                                ? Attribute(state.getOfAttr())
+                                : symbol;
+      BlockArgument argument = step.findArgument(symbol);
+      if (argument && reads.isReadWhole(argument))
+        formats[parameter].push_back(state.getTensorType().getElementType());
+    }
   }
 
   /// Returns whether every value is computed before it is used.
@@ -178,12 +200,17 @@ private:
       total += byteSize(sum.getType());
     const int64_t limit = chooseSize(total);
     SmallVector<Bucket> buckets;
-    // The bucket of each element type that has room.
-    DenseMap<Type, size_t> open;
+    // The bucket of each element type that has room, and of each way in which
+    // parameters are gathered.
+    std::map<std::vector<const void *>, size_t> open;
     for (AllReduceOp sum : sums) {
       RankedTensorType type = sum.getType();
-      auto [it, isNew] =
-          open.try_emplace(type.getElementType(), buckets.size());
+      std::vector<const void *> key = {
+          type.getElementType().getAsOpaquePointer()};
+      if (Attribute parameter = sum.getGradientOfAttr())
+        for (Type format : formats.lookup(parameter))
+          key.push_back(format.getAsOpaquePointer());
+      auto [it, isNew] = open.try_emplace(key, buckets.size());
       if (isNew || buckets[it->second].bytes >= limit) {
         it->second = buckets.size();
         buckets.emplace_back();
@@ -236,6 +263,8 @@ private:
   Block *block = nullptr;
   size_t count = 0;
   DenseMap<Operation *, int64_t> position;
+  /// The types in which each parameter is gathered.
+  DenseMap<Attribute, SmallVector<Type, 2>> formats;
   /// Where ranks have shards of a sum, by the op that it was.
   DenseMap<Operation *, ShardAttr> shards;
 };

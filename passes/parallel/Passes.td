@@ -20,6 +20,9 @@ def ReduceGradients : Pass<"ingot-reduce-gradients", "::mlir::ModuleOp"> {
     before they are sent, and sums after each addition; the loss is not. Running statistics become the mean over
     ranks, so that all states stay equal on all ranks.
 
+    With `each-micro-batch`, the gradient of each micro-batch is summed over ranks before it is added to the sum over
+    micro-batches (`--ingot-accumulate-gradients`), of which ranks can then have shards.
+
     What comes next, such as norms and updates, sees sums and knows nothing of ranks. `--ingot-form-buckets` decides
     how they are exchanged.
 
@@ -39,6 +42,8 @@ def ReduceGradients : Pass<"ingot-reduce-gradients", "::mlir::ModuleOp"> {
   let options = [
     Option<"gradComm", "grad-comm", "std::string", "\"\"",
            "bf16 or fp16: type in which f32 gradients are sent; other formats belong to --ingot-compress-gradients">,
+    Option<"eachMicroBatch", "each-micro-batch", "bool", "false",
+           "sum gradients over ranks before they are added to those of other micro-batches">,
   ];
   let statistics = [
     Statistic<"numSums", "sums", "sums over ranks">,
@@ -57,7 +62,8 @@ def FormBuckets : Pass<"ingot-form-buckets", "::mlir::ModuleOp"> {
     all-reduce of a bucket starts after its last part, and the wait is where the first of the sums was. All ranks run
     the same step, and therefore start the same buckets in the same order.
 
-    With `zero`, buckets of gradients are reduce-scattered: each rank has its shard of the sums. What is computed from
+    With `zero`, buckets of gradients are reduce-scattered: each rank has its shard of the sums. With 3, gradients
+    share a bucket only if their parameters are read in the same types. What is computed from
     them element by element has the same shard. Sums of squares over a gradient, or over what an optimizer makes of
     it, become sums of the rank's shard, and their sum over ranks is exchanged where it is needed: once for the norm
     of all gradients, and in one bucket for the norms that lamb divides by. A gradient that an update reads in another
@@ -77,7 +83,7 @@ def FormBuckets : Pass<"ingot-form-buckets", "::mlir::ModuleOp"> {
   let options = [
     Option<"bucketMb", "bucket-mb", "double", "0.0", "size of a bucket in MiB; 0 derives it from the machine's link">,
     Option<"zero", "zero", "unsigned", "0",
-           "1 or 2: each rank receives only its shard of the sums (see --ingot-shard-updates)">,
+           "1 to 3: each rank receives only its shard of the sums (see --ingot-shard-updates)">,
   ];
   let statistics = [
     Statistic<"numBuckets", "buckets", "buckets of sums">,
@@ -94,6 +100,11 @@ def ShardUpdates : Pass<"ingot-shard-updates", "::mlir::ModuleOp"> {
     of Rajbhandari et al., "ZeRO: Memory Optimizations Toward Training Trillion Parameter Models", 2020. With
     `gradients` (stage 2), the summed gradients are sharded as well: they are copied to states (`W/gradient`), so that
     the memory of the bucket is free once it has been reduced.
+
+    With `parameters` (stage 3), parameters and their compute copies are states of which a rank holds only its shard.
+    Functions all-gather a bucket of them, in the type in which they read it, where they need it first; updates read
+    and write shards. What is computed element by element for both is computed twice. `--ingot-place-gathers` decides
+    how long a bucket stays in memory.
 
     Updates whose gradients are whole stay whole. An update that needs elements outside of the rank's shard is an error.
 
@@ -118,6 +129,7 @@ def ShardUpdates : Pass<"ingot-shard-updates", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"gradients", "gradients", "bool", "false", "ranks keep only their shard of the gradients">,
+    Option<"parameters", "parameters", "bool", "false", "ranks keep only their shard of the parameters">,
   ];
   let statistics = [
     Statistic<"numParameters", "parameters", "parameters whose update is sharded">,

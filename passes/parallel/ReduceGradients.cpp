@@ -44,9 +44,14 @@ struct ReduceGradients : ingot::impl::ReduceGradientsBase<ReduceGradients> {
       return signalPassFailure();
     }
     Value ranks = addWeight(step, results);
-    if (Type sent = how->getSentType(&getContext()))
+    Type sent = how->getSentType(&getContext());
+    if (eachMicroBatch)
       for (Entry &entry : results.entries)
-        if (entry.gradient() &&
+        if (entry.gradient())
+          reduceMicroBatch(step, entry, sent);
+    if (sent)
+      for (Entry &entry : results.entries)
+        if (isReduced(step, entry) && entry.gradient() &&
             tensorType(entry.value).getElementType().isF32())
           entry.value = castGradient(step, entry.value, sent);
     OpBuilder builder(step.getReturn());
@@ -96,6 +101,36 @@ private:
     return one;
   }
 
+  /// Sums the gradient of this micro-batch over ranks before it is added to
+  /// those of the others, if it is.
+  void reduceMicroBatch(Signature step, const Entry &entry, Type sent) {
+    Value sum = entry.value;
+    while (auto cast = sum.getDefiningOp<CastOp>())
+      sum = cast.getOperand();
+    auto add = sum.getDefiningOp<AddOp>();
+    bool isSum =
+        add &&
+        llvm::any_of(ResultList::of(step).entries, [&](const Entry &other) {
+          return other.value == sum && other.state() &&
+                 findState(getOperation(), other.state()).getRole() ==
+                     Role::Accumulator;
+        });
+    if (!isSum)
+      return;
+    OpBuilder builder(add);
+    Arithmetic a(builder, add.getLoc());
+    RankedTensorType type = tensorType(add.getRhs());
+    Value own = add.getRhs();
+    if (sent && type.getElementType().isF32())
+      own = castGradient(step, own, sent);
+    builder.setInsertionPoint(add);
+    Value all = AllReduceOp::create(builder, add.getLoc(), ReductionKind::Sum,
+                                    own, Axis::Data, entry.gradient());
+    ++numSums;
+    add.getRhsMutable().assign(a.cast(all, type.getElementType()));
+    reduced.insert(entry.value);
+  }
+
   /// Right behind the gradient, so that it is written in that type alone.
   static Value castGradient(Signature step, Value gradient, Type element) {
     OpBuilder builder(step.getReturn());
@@ -109,11 +144,14 @@ private:
       return findState(getOperation(), symbol).getRole() == Role::Running &&
              isa<FloatType>(tensorType(entry.value).getElementType());
     if (entry.gradient())
-      return true;
+      return !reduced.contains(entry.value);
     auto name = entry.attributes.getAs<StringAttr>(kNameAttr);
     return name &&
            (name == "loss" || name == "loss_weight" || isMetricSum(name));
   }
+
+  /// The gradients whose sum over micro-batches is one over ranks, too.
+  llvm::DenseSet<Value> reduced;
 };
 
 } // namespace

@@ -5,7 +5,9 @@
 //
 // Assumes gradients that were reduce-scattered, and an optimizer whose updates
 // are elementwise: Rajbhandari et al., "ZeRO: Memory Optimizations Toward
-// Training Trillion Parameter Models", 2020.
+// Training Trillion Parameter Models", 2020. Parameters that ranks have shards
+// of are gathered before they are read, as in Zhao et al., "PyTorch FSDP:
+// Experiences on Scaling Fully Sharded Data Parallel", 2023.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,6 +17,7 @@
 #include "dialects/ingot/ir/Signature.h"
 #include "dialects/ingot/ir/States.h"
 #include "dialects/ingot/support/Remarks.h"
+#include "passes/parallel/ParameterReads.h"
 #include "passes/parallel/Passes.h"
 
 namespace ingot {
@@ -45,6 +48,8 @@ struct ShardUpdates : ingot::impl::ShardUpdatesBase<ShardUpdates> {
     ResultList results = ResultList::of(step);
     // The parameters by their positions in the buckets of gradients.
     llvm::MapVector<Operation *, std::map<int64_t, Entry *>> buckets;
+    // What functions may have to gather.
+    Gathers gathers;
     for (Entry &entry : results.entries) {
       ShardAttr shard = shards->lookup(entry.value);
       if (!shard || !entry.state())
@@ -61,12 +66,23 @@ struct ShardUpdates : ingot::impl::ShardUpdatesBase<ShardUpdates> {
         state.setShardAttr(shard);
         ++numStates;
       }
+      bool isRead = state.getRole() == Role::Parameter ||
+                    state.getRole() == Role::LowCopy;
+      if (parameters && isRead) {
+        state.setShardAttr(shard);
+        gathers[{findBucket(entry.value, shard, *shards),
+                 state.getTensorType().getElementType()}]
+            .emplace(shard.getFirst(), state);
+      }
     }
     size_t number = 0;
-    for (auto &[bucket, entries] : buckets)
-      if (failed(gather(step, cast<ReduceScatterWaitOp>(bucket), entries,
-                        number++)))
+    for (auto &[bucket, entries] : buckets) {
+      if (parameters)
+        numParameters += entries.size();
+      else if (failed(gather(step, cast<ReduceScatterWaitOp>(bucket), entries,
+                             number++)))
         return signalPassFailure();
+    }
     // Entries are referred to after all are known.
     ResultList kept;
     if (gradients)
@@ -74,9 +90,88 @@ struct ShardUpdates : ingot::impl::ShardUpdatesBase<ShardUpdates> {
         keepGradients(cast<ReduceScatterWaitOp>(bucket), entries, kept);
     results.entries.append(kept.entries);
     results.apply(step);
+    for (auto other : getOperation().getOps<func::FuncOp>())
+      if (!other.isDeclaration() &&
+          failed(gatherReads(other, gathers, [&](Value value) {
+            return shards->lookup(value) != ShardAttr();
+          })))
+        return signalPassFailure();
   }
 
 private:
+  /// States by their positions in a bucket, by the bucket of their gradients
+  /// and by element type.
+  using Gathers =
+      llvm::MapVector<std::pair<Operation *, Type>, std::map<int64_t, StateOp>>;
+
+  /// All-gathers each bucket of states of which the function needs more than
+  /// the rank's shard, where it needs it first.
+  LogicalResult gatherReads(func::FuncOp function, const Gathers &gathers,
+                            llvm::function_ref<bool(Value)> isSharded) {
+    Signature signature(function);
+    Block &block = function.getBody().front();
+    DenseMap<Attribute, BlockArgument> arguments = signature.mapStates();
+    auto find = [&](StateOp state) {
+      return arguments.lookup(FlatSymbolRefAttr::get(state.getSymNameAttr()));
+    };
+    ParameterReads reads(block, isSharded);
+    SmallVector<Value> sharded;
+    for (const auto &[key, states] : gathers)
+      for (auto [first, state] : states)
+        if (BlockArgument argument = find(state))
+          sharded.push_back(argument);
+    reads.separate(sharded);
+    for (auto [number, group] : llvm::enumerate(gathers)) {
+      SmallVector<OpOperand *> uses;
+      Operation *wanted = nullptr;
+      for (auto [first, state] : group.second)
+        if (BlockArgument argument = find(state))
+          for (OpOperand &use : argument.getUses())
+            if (reads.isReadWhole(use)) {
+              uses.push_back(&use);
+              if (!wanted || use.getOwner()->isBeforeInBlock(wanted))
+                wanted = use.getOwner();
+            }
+      if (uses.empty())
+        continue;
+      SmallVector<Value> parts;
+      DenseMap<Value, unsigned> partOf;
+      for (auto [first, state] : group.second) {
+        BlockArgument argument = find(state);
+        if (!argument)
+          argument =
+              signature.addState(FlatSymbolRefAttr::get(state.getSymNameAttr()),
+                                 state.getTensorType());
+        partOf[argument] = parts.size();
+        parts.push_back(argument);
+      }
+      OpBuilder builder(wanted);
+      Location loc =
+          NameLoc::get(builder.getStringAttr("parameters " + Twine(number)));
+      TypeRange types = ValueRange(parts).getTypes();
+      BucketLayout layout = BucketLayout::of(types, /*sharded=*/true);
+      for (auto [offset, place] :
+           llvm::zip_equal(layout.offsets, group.second)) {
+        StateOp state = place.second;
+        if (state.getShardAttr() !=
+            ShardAttr::get(&getContext(), offset, layout.elements))
+          return function.emitOpError("a bucket of gradients has parameters "
+                                      "that are not gathered in one type: ")
+                 << state.getSymName();
+      }
+      auto start = AllGatherStartOp::create(builder, loc, parts);
+      auto wait =
+          AllGatherWaitOp::create(builder, loc, types, start.getBucket());
+      for (OpOperand *use : uses)
+        use->set(wait.getParts()[partOf.lookup(use->get())]);
+      remark::passed(loc, remarkOptions(getArgument(), "GatheredParameters"))
+          << remark::metric("function", function.getName())
+          << remark::metric("tensors", parts.size())
+          << remark::metric("elements", layout.elements);
+    }
+    return success();
+  }
+
   /// Returns the reduce-scatter that a value is computed from.
   static Operation *findBucket(Value value, ShardAttr shard,
                                const Shards &shards) {

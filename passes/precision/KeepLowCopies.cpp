@@ -49,6 +49,8 @@ static StringRef nameOf(Type element) {
 
 namespace {
 struct KeepLowCopies : ingot::impl::KeepLowCopiesBase<KeepLowCopies> {
+  using KeepLowCopiesBase::KeepLowCopiesBase;
+
   void runOnOperation() override {
     ModuleOp module = getOperation();
     /// The compute copy of a weight, by weight and element type.
@@ -135,6 +137,8 @@ private:
   /// Returns why the weight has to be stored whole; empty if it need not.
   StringRef whyWhole(FlatSymbolRefAttr weight, Type copy) {
     StateOp state = findState(getOperation(), weight);
+    if (shards)
+      return "ranks have shards of the weight, and of its copy";
     if (!copy.isBF16() || !state.getTensorType().getElementType().isF32())
       return "only bf16 is the upper half of fp32";
     bool isUpdated = false;

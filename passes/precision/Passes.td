@@ -187,7 +187,13 @@ def KeepLowCopies : Pass<"ingot-keep-low-copies", "::mlir::ModuleOp"> {
     %2 = ingot.lower_half %new : (tensor<4x4xf32>) -> tensor<4x4xi16>
     return %1, %2 : tensor<4x4xbf16>, tensor<4x4xi16>
     ```
+
+    Where ranks will have shards of parameters (`shards`; see `--ingot-shard-updates`), they have shards of the copies,
+    which they gather in 16 bits, and masters are not split.
   }];
+  let options = [
+    Option<"shards", "shards", "bool", "false", "ranks will have shards of parameters: no master is split">,
+  ];
   let statistics = [
     Statistic<"numCopies", "copies", "weights with a compute copy">,
     Statistic<"numSplit", "split", "masters split into halves">];

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/ingot/analysis/Shards.h"
+#include "dialects/ingot/analysis/StateOnly.h"
 #include "dialects/ingot/analysis/TensorLevel.h"
 #include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/support/Remarks.h"
@@ -199,7 +200,8 @@ void GroupPlan::choose() {
   };
   for (auto [index, node] : llvm::enumerate(nodes)) {
     auto end = dyn_cast<BucketEnd>(node.op);
-    if (end && end.getBucket().getDefiningOp() != node.op)
+    if (end && end.getBucket().getDefiningOp() != node.op &&
+        !gathersStates(end))
       while (!open.empty()) {
         open.front().second = "the loop would wait for the next bucket";
         close(0);

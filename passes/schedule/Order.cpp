@@ -183,9 +183,23 @@ private:
 
 } // namespace
 
+/// Returns the position of the first node that writes into a bucket's memory.
+static size_t findFirstWriter(const StepGraph &graph, Value bucket,
+                              ArrayRef<size_t> place, size_t start) {
+  std::optional<unsigned> number = graph.getBuffer(bucket);
+  if (!number)
+    return start;
+  size_t first = start;
+  for (const StepGraph::Buffer &buffer : graph.getBuffers())
+    if (buffer.bucket == static_cast<int64_t>(*number) && buffer.writer >= 0)
+      first = std::min(first, place[buffer.writer]);
+  return first;
+}
+
 /// Returns the order with waits that end the lifetime of their bucket right
 /// before the second bucket after theirs starts: one collective is always in
-/// flight.
+/// flight. Where parameters are gathered, memory is what matters: a bucket is
+/// waited for before anything is written into the second one after it.
 static SmallVector<unsigned> freeBuckets(const StepGraph &graph,
                                          ArrayRef<unsigned> order) {
   constexpr size_t underWay = 2;
@@ -195,31 +209,42 @@ static SmallVector<unsigned> freeBuckets(const StepGraph &graph,
   // The position of the last operation that comes before.
   SmallVector<size_t> after(nodes.size(), 0);
   // The waits by the position before which they are inserted.
-  DenseMap<size_t, unsigned> moved;
+  DenseMap<size_t, SmallVector<unsigned, 1>> moved;
   DenseSet<unsigned> isMoved;
+  // The first position at which the memory of each bucket is written.
+  SmallVector<size_t> written;
+  SmallVector<size_t> place(nodes.size());
+  for (auto [i, index] : enumerate(order))
+    place[index] = i;
+  bool savesMemory = any_of(nodes, [](const StepGraph::Node &node) {
+    auto end = dyn_cast<BucketEnd>(node.op);
+    return end && gathersStates(end);
+  });
   for (auto [i, index] : enumerate(order)) {
     const StepGraph::Node &node = nodes[index];
     for (unsigned next : node.successors)
       after[next] = std::max(after[next], i + 1);
     auto end = dyn_cast<BucketEnd>(node.op);
-    if (!end || end.isBlocking())
+    if (!end || end.isBlocking() || gathersStates(end))
       continue;
     if (end.getBucket().getDefiningOp() == node.op) {
       numbers[end.getBucket()] = starts.size();
       starts.push_back(i);
+      written.push_back(
+          savesMemory ? findFirstWriter(graph, end.getBucket(), place, i) : i);
       continue;
     }
     size_t later = numbers.lookup(end.getBucket()) + underWay;
     if (!node.writes.empty() || later >= starts.size() ||
         after[index] > starts[later])
       continue;
-    moved[starts[later]] = index;
+    moved[std::max(written[later], after[index])].push_back(index);
     isMoved.insert(index);
   }
   SmallVector<unsigned> result;
   for (auto [i, index] : enumerate(order)) {
-    if (auto wait = moved.find(i); wait != moved.end())
-      result.push_back(wait->second);
+    if (auto waits = moved.find(i); waits != moved.end())
+      append_range(result, waits->second);
     if (!isMoved.contains(index))
       result.push_back(index);
   }
@@ -339,7 +364,9 @@ static SmallVector<unsigned> overlapBuckets(const StepGraph &graph,
   DenseMap<Value, unsigned> numbers;
   for (auto [i, index] : enumerate(order)) {
     const StepGraph::Node &node = nodes[index];
-    if (auto end = dyn_cast<BucketEnd>(node.op); end && !end.isBlocking()) {
+    // What is gathered from states is needed by most of the step.
+    auto end = dyn_cast<BucketEnd>(node.op);
+    if (end && !end.isBlocking() && !gathersStates(end)) {
       Value bucket = end.getBucket();
       if (bucket.getDefiningOp() == node.op)
         numbers.try_emplace(bucket, numbers.size() + 1);

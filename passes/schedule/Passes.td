@@ -126,6 +126,50 @@ def OrderSteps : Pass<"ingot-order-steps", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::ingot::IngotDialect"];
 }
 
+def PlaceGathers : Pass<"ingot-place-gathers", "::mlir::func::FuncOp"> {
+  let summary = "gathers parameters ahead of their readers, and again where memory does not keep them";
+  let description = [{
+    Works on functions of kernels in their final order, whose parameters are shards
+    (`--ingot-shard-updates=parameters`). At most as many bytes of gathered parameters are in memory as two of the
+    largest buckets take: one whose readers run, and one that is in flight meanwhile. A bucket that is needed when
+    there is no room takes the place of the one whose next reader is the last to come, which is gathered again for
+    that reader (Belady, "A study of replacement algorithms for a virtual-storage computer", 1966). Each all-gather
+    starts as soon as there is room for it, in the order of the first readers. Buckets with less than a sixteenth of
+    the bytes of the largest stay in memory.
+
+    With a `memory-budget` in bytes, there is room for as many of the largest buckets as the arena has beside
+    everything else: with more memory, buckets are gathered less often, down to once.
+
+    A remark says for each bucket how often it is gathered.
+
+    Before:
+    ```mlir
+    %b = ingot.all_gather_start %w : (tensor<96xf32>) -> tensor<96xf32>
+    %whole = ingot.all_gather_wait %b : (tensor<96xf32>) -> tensor<96xf32>
+    // readers in the forward pass, those of other buckets, and readers in the backward pass
+    ```
+    After:
+    ```mlir
+    %b = ingot.all_gather_start %w : (tensor<96xf32>) -> tensor<96xf32>
+    %whole = ingot.all_gather_wait %b : (tensor<96xf32>) -> tensor<96xf32>
+    // readers in the forward pass, and those of other buckets
+    %c = ingot.all_gather_start %w : (tensor<96xf32>) -> tensor<96xf32>
+    %again = ingot.all_gather_wait %c : (tensor<96xf32>) -> tensor<96xf32>
+    // readers in the backward pass
+    ```
+  }];
+  let options = [
+    Option<"buckets", "buckets", "unsigned", "2", "the largest buckets that there is room for">,
+    Option<"memoryBudget", "memory-budget", "std::string", "\"\"",
+           "what the planned memory may have, which makes room for more buckets; a percentage does not">,
+  ];
+  let statistics = [
+    Statistic<"numGathers", "gathers", "all-gathers of parameters">,
+    Statistic<"numAgain", "again", "buckets that are gathered more than once">,
+  ];
+  let dependentDialects = ["::ingot::IngotDialect"];
+}
+
 def GroupKernels : Pass<"ingot-group-kernels", "::mlir::func::FuncOp"> {
   let summary = "groups small independent loops into one kernel";
   let description = [{

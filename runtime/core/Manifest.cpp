@@ -46,16 +46,17 @@ static void checkTensor(const Field &field, const TensorSpec &tensor,
 }
 
 static void checkState(const Field &field, const StateSpec &state,
-                       int64_t stateBytes) {
+                       const Manifest &manifest) {
   if (!state.halves.empty())
     checkSize(field, state);
   else if (!state.shard)
-    checkTensor(field, state, stateBytes);
+    checkTensor(field, state, manifest.stateBytes);
   else {
-    // The offset is that of its address.
+    // The offset is that of its address, in a table with one for each state.
     constexpr int64_t bytes = sizeof(char *);
     checkSize(field, state);
-    checkPlace(field, state, bytes, bytes, stateBytes);
+    checkPlace(field, state, bytes, bytes,
+               bytes * static_cast<int64_t>(manifest.states.size()));
   }
   if (state.shard &&
       (state.shard->of < state.getElements() ||
@@ -251,7 +252,7 @@ static void checkManifest(const Field &root, const Manifest &manifest) {
   for (size_t i = 0; i < manifest.payloads.size(); ++i)
     checkPayload(root["messages"][i], manifest.payloads[i]);
   for (size_t i = 0; i < manifest.states.size(); ++i)
-    checkState(root["states"][i], manifest.states[i], manifest.stateBytes);
+    checkState(root["states"][i], manifest.states[i], manifest);
   for (const StateSpec &state : manifest.states) {
     checkCopy(state, manifest);
     checkHalves(state, manifest);

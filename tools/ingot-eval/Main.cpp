@@ -285,14 +285,16 @@ static int runFunction(const Options &options, ModuleOp module) {
              "the interpreter takes dense and resource constants");
   if (!options.states.empty())
     for (auto &[name, tensor] : readArrays(options.states, "", context)) {
-      auto state = states.find(name);
+      // Those that ranks have for themselves are NAME@RANK.
+      auto state = states.find(name.substr(0, name.find('@')));
       if (state == states.end())
         continue;
       if (tensor.getShape() != state->second.getShape())
         throw runtime::badInput(options.states + ":" + name,
                                 "the array has another shape than the state",
                                 "give each state an array of its shape");
-      state->second = tensor.converted(state->second.getElementType());
+      states.insert_or_assign(name,
+                              tensor.converted(state->second.getElementType()));
     }
   if (llvm::Error error = refreshCopies(module, states))
     throw runtime::badInput(options.model, llvm::toString(std::move(error)),

@@ -9,6 +9,13 @@
 using namespace mlir;
 using namespace ingot;
 
+bool ingot::gathersStates(BucketEnd end) {
+  auto start = end.getBucket().getDefiningOp<AllGatherStartOp>();
+  return start && llvm::all_of(start.getParts(), [](Value part) {
+           return isa<BlockArgument>(resolveViews(part));
+         });
+}
+
 llvm::DenseSet<Operation *> ingot::findStateOnlyOps(func::FuncOp function) {
   Signature signature(function);
   llvm::DenseSet<Operation *> found;

@@ -473,8 +473,11 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
           exec::BufferOp::create(builder, loc, type, place.space, inBucket);
       createCopy(builder, loc, starts ? outside : inside,
                  starts ? inside : outside, shards.lookup(part));
-      remark::missed(part.getLoc(), remarkOptions(getArgument(), "BucketCopy"))
-          << remark::reason("cannot be placed in its bucket: copied");
+      // The rank's own shard of a state is kept beside the bucket.
+      if (at.space != exec::Space::Shard)
+        remark::missed(part.getLoc(),
+                       remarkOptions(getArgument(), "BucketCopy"))
+            << remark::reason("cannot be placed in its bucket: copied");
       ++calls;
       ++numCopied;
     }

@@ -5,6 +5,7 @@
 // Assumes that operations are in execution order.
 //===----------------------------------------------------------------------===//
 
+#include "dialects/ingot/analysis/StateOnly.h"
 #include "dialects/ingot/analysis/TensorLevel.h"
 #include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/support/Remarks.h"
@@ -41,7 +42,8 @@ struct AssignStreams : ingot::impl::AssignStreamsBase<AssignStreams> {
       return;
     auto remark = remarkOptions(getArgument(), "Streams");
     // Such waits are calls of their own before whatever reads the state.
-    if (!func.getOps<StateGatherWaitOp>().empty()) {
+    if (!func.getOps<StateGatherWaitOp>().empty() ||
+        llvm::any_of(func.getOps<BucketEnd>(), gathersStates)) {
       remark::missed(func.getLoc(), remark)
           << remark::metric("function", func.getName())
           << remark::reason("it waits for states of other ranks");

@@ -12,9 +12,11 @@
 #include "runtime/core/console/Console.h"
 #include "runtime/trainer/evaluate/EvaluationMetrics.h"
 #include "runtime/trainer/run/StopRequest.h"
+#include "runtime/trainer/state/ShardedModel.h"
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <fmt/format.h>
 #include <numeric>
 #include <vector>
@@ -23,12 +25,13 @@ using namespace ingot::runtime;
 
 /// Runs `function` over batches of the samples in order and calls `visit` with
 /// the first sample of each and their number, until it returns false. Batches
-/// are dealt to the `size` ranks in turn.
+/// are dealt to the `size` ranks in turn. With `together`, ranks that have no
+/// batch of the last ones run the function, too: on zeros, and for nothing.
 template <typename Visit>
 static void forEachBatch(Session &session, const Function &function,
                          const Dataset &data, const PassBatches &batches,
                          const Options &options, int64_t rank, int64_t size,
-                         Visit visit) {
+                         bool together, Visit visit) {
   const std::vector<InputSpec> &inputs = function.spec->inputs;
   Feed feed(planPass(data, inputs, batches, rank, size), {&inputs},
             options.data, /*seed=*/0, /*isTraining=*/false,
@@ -39,6 +42,13 @@ static void forEachBatch(Session &session, const Function &function,
     session.run(function, options.run.hyperparameters, count);
     if (!visit(batches.getFirst(number), count))
       return;
+  }
+  if (int64_t left = batches.count % size;
+      together && left != 0 && rank >= left) {
+    char *place = session.prepareInputs();
+    for (const InputSpec &input : function.inputs)
+      std::memset(place + input.offset, 0, input.getBytes());
+    session.run(function, options.run.hyperparameters, /*validSamples=*/0);
   }
 }
 
@@ -177,6 +187,7 @@ ingot::runtime::evaluate(const RunContext &context, const Datasets &datasets,
   EvaluationMetrics metrics(manifest);
   int64_t evaluated = 0, left = 0;
   std::optional<std::string> problem;
+  const bool together = isModelInShards(session);
   std::vector<PassBatches> passes =
       choosePasses(manifest, datasets, variants, options.data, console);
   for (size_t i = 0; i < datasets.size(); ++i) {
@@ -188,7 +199,7 @@ ingot::runtime::evaluate(const RunContext &context, const Datasets &datasets,
     evaluated += samples;
     left += data.getSamples() - samples;
     forEachBatch(session, function, data, passes[i], options, ranks.getRank(),
-                 ranks.getSize(), [&](int64_t first, int64_t count) {
+                 ranks.getSize(), together, [&](int64_t first, int64_t count) {
                    Results results = session.fetchResults(function);
                    bool wereFinite = sums.areFinite();
                    sums.add(session, results);
@@ -197,7 +208,8 @@ ingot::runtime::evaluate(const RunContext &context, const Datasets &datasets,
                    metrics.add(session, results);
                    if (context.stop.getSignal())
                      sums.isCut() = 1;
-                   return sums.isCut() == 0;
+                   // Other ranks would wait for the batches that are left.
+                   return together || sums.isCut() == 0;
                  });
   }
   session.printNotes(console);
@@ -233,7 +245,7 @@ ingot::runtime::evaluate(const RunContext &context, const Datasets &datasets,
 void ingot::runtime::predict(const RunContext &context,
                              const Datasets &datasets,
                              const std::vector<size_t> &variants,
-                             const std::string &path) {
+                             const std::optional<std::string> &path) {
   Session &session = context.session;
   Console &console = context.console;
   size_t i = 0;
@@ -258,18 +270,23 @@ void ingot::runtime::predict(const RunContext &context,
     Column &column = columns.emplace_back();
     column.spec = &output;
     column.rowBytes = output.getBytes() / batch;
-    column.bytes.reserve(column.rowBytes * samples);
+    if (path)
+      column.bytes.reserve(column.rowBytes * samples);
   }
   forEachBatch(session, function, data, PassBatches(samples, batch),
-               context.options, /*rank=*/0, /*size=*/1,
+               context.options, /*rank=*/0, /*size=*/1, /*together=*/false,
                [&](int64_t /*first*/, int64_t count) {
+                 if (!path)
+                   return true;
                  for (Column &column : columns)
                    column.bytes.append(session.getOutput(*column.spec),
                                        column.rowBytes * count);
                  return true;
                });
   session.printNotes(console);
-  ZipWriter writer(path);
+  if (!path)
+    return;
+  ZipWriter writer(*path);
   for (const Column &column : columns) {
     std::vector<int64_t> shape = column.spec->shape;
     shape[0] = samples;

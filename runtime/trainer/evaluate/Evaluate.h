@@ -34,10 +34,12 @@ std::optional<Evaluation> evaluate(const RunContext &context,
                                    const Datasets &data,
                                    const std::vector<size_t> &variants);
 
-/// Writes the model's outputs for every sample as an .npz file. All samples are
-/// of one variant. Throws Error.
+/// Writes the model's outputs for every sample as an .npz file, if there is a
+/// path: of a model in shards, all ranks compute what one writes. All samples
+/// are of one variant. Throws Error.
 void predict(const RunContext &context, const Datasets &data,
-             const std::vector<size_t> &variants, const std::string &path);
+             const std::vector<size_t> &variants,
+             const std::optional<std::string> &path);
 
 } // namespace ingot::runtime
 

@@ -2,10 +2,12 @@
 
 #include "runtime/trainer/evaluate/Evaluator.h"
 
+#include "runtime/comm/Communicator.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/console/Console.h"
 #include "runtime/trainer/evaluate/EvaluationMetrics.h"
 #include "runtime/trainer/run/Outcome.h"
+#include "runtime/trainer/state/ShardedModel.h"
 
 #include <cmath>
 #include <filesystem>
@@ -35,6 +37,9 @@ void Evaluator::openBest(const RunStart &start) {
   if (start.settings)
     best->resume(start.settings->best);
   bool isUsed = options.save.exportPath || options.save.predict;
+  // Rank 0 writes what all ranks keep.
+  if (isModelInShards(context.session))
+    isUsed = context.ranks.agree(isUsed, "weights of the best evaluation") != 0;
   if (isUsed && options.save.exportWeights != ExportWeights::Last)
     bestWeights.emplace(context.session);
 }

@@ -73,6 +73,8 @@ ParameterInspector::ParameterInspector(const RunContext &context,
 }
 
 const char *ParameterInspector::readState(const StateSpec &spec) {
+  if (spec.shard)
+    return session.readShard(spec);
   return session.read(
       {spec.dtype, Space::State, spec.offset, spec.getElements()});
 }

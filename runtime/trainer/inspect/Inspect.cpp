@@ -29,18 +29,27 @@ static int64_t getMemory(const FunctionSpec &function, const char *key) {
   return found == function.memory.end() ? 0 : found->second;
 }
 
+/// Returns the part of the memory that a state is in.
+static const char *findPart(const StateSpec &state) {
+  switch (state.role) {
+  case StateRole::Accumulator:
+    return "gradient_bytes";
+  case StateRole::Parameter:
+  case StateRole::LowCopy:
+    return "weights_bytes";
+  default:
+    return "optimizer_bytes";
+  }
+}
+
 /// Returns a part of the function's memory on the first of `ranks`, which has
 /// the largest shards, with the payloads of all ranks.
 static int64_t getMemory(const Manifest &manifest, const FunctionSpec &function,
                          const std::string &key, int64_t ranks) {
   int64_t bytes = getMemory(function, key.c_str());
-  for (const StateSpec &state : manifest.states) {
-    bool isGradient = state.role == StateRole::Accumulator;
-    if (state.shard &&
-        (key == "peak_bytes" ||
-         key == (isGradient ? "gradient_bytes" : "optimizer_bytes")))
+  for (const StateSpec &state : manifest.states)
+    if (state.shard && (key == "peak_bytes" || key == findPart(state)))
       bytes += state.getShardBytes(/*rank=*/0, ranks);
-  }
   if (key == "peak_bytes" || key == "communication_bytes")
     bytes += manifest.getPayloadBytes(ranks);
   return bytes;

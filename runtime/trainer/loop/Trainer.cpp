@@ -15,6 +15,7 @@
 #include "runtime/trainer/run/Resume.h"
 #include "runtime/trainer/run/RunHeader.h"
 #include "runtime/trainer/run/StopRequest.h"
+#include "runtime/trainer/state/ShardedModel.h"
 #include "runtime/trainer/state/State.h"
 #include "runtime/trainer/weights/FiniteWeights.h"
 #include "runtime/trainer/weights/WeightExport.h"
@@ -22,6 +23,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fmt/format.h>
+#include <functional>
 
 using namespace ingot::runtime;
 
@@ -236,8 +238,10 @@ void Trainer::run() {
   if (isMeasured)
     return;
   // From here on rank 0 may be the only one that works.
-  context.ranks.setInterruption({});
+  if (!isModelInShards(context.session))
+    context.ranks.setInterruption({});
   writeResults();
+  context.ranks.setInterruption({});
   log->finish();
 }
 
@@ -432,6 +436,10 @@ void Trainer::conclude() {
 }
 
 void Trainer::writeResults() {
+  if (isModelInShards(context.session)) {
+    writeTogether();
+    return;
+  }
   if (!evaluator.chooseWeights())
     return;
   const Options &options = context.options;
@@ -446,6 +454,36 @@ void Trainer::writeResults() {
       predict(context, data.getEvaluation(), data.getVariants(),
               *options.save.predict);
     });
+}
+
+void Trainer::writeTogether() {
+  const SaveOptions &options = context.options.save;
+  Communicator &ranks = context.ranks;
+  bool hasFailed = !evaluator.chooseWeights();
+  if (ranks.agree(hasFailed, "the weights of the results") != 0)
+    return;
+  auto attempt = [&](const std::optional<std::string> &path, const char *what,
+                     const std::function<void()> &write) {
+    // Rank 0 may be writing what came before.
+    if (ranks.agree(path.has_value(), what, Communicator::Lateness::Writing) ==
+        0)
+      return;
+    context.outcome.attempt([&] {
+      if (auto problem =
+              explainNotFinite(context.session, ranks, path.value_or(what)))
+        throw *problem;
+      write();
+    });
+  };
+  attempt(options.exportPath, "an export", [&] {
+    context.session.fetchState();
+    gatherModel(context.session, ranks);
+    if (options.exportPath)
+      exportModel(context.session, *options.exportPath, data.getClasses());
+  });
+  attempt(options.predict, "predictions", [&] {
+    predict(context, data.getEvaluation(), data.getVariants(), options.predict);
+  });
 }
 
 void Trainer::report(const StepHook::Print &print) {

@@ -73,6 +73,8 @@ private:
   void reportSkipped();
   /// Writes the model and its predictions.
   void writeResults();
+  /// Writes those of a model in shards, in which all ranks take part.
+  void writeTogether();
 
   RunContext context;
   /// Whether steps are only measured, so that nothing is made of their weights.

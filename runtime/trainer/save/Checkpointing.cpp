@@ -8,6 +8,7 @@
 #include "runtime/core/console/Console.h"
 #include "runtime/trainer/run/Outcome.h"
 #include "runtime/trainer/run/Resume.h"
+#include "runtime/trainer/state/ShardedModel.h"
 #include "runtime/trainer/state/State.h"
 
 #include <filesystem>
@@ -102,8 +103,10 @@ RunStart Checkpointing::start() {
   }
   if (options.run.ema)
     average.emplace(context.session, *options.run.ema);
-  initializeState(context.session, static_cast<uint64_t>(start.seed),
-                  options.save.init.value_or(""), context.console);
+  std::string weights = options.save.init.value_or("");
+  compareWeights(context.session, context.ranks, weights);
+  initializeState(context.session, static_cast<uint64_t>(start.seed), weights,
+                  context.console);
   return start;
 }
 

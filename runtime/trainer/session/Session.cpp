@@ -298,6 +298,19 @@ const char *Session::read(const KernelOutput &output) {
   return read(block + output.offset, output.elements * getSize(output.dtype));
 }
 
+const char *Session::readShard(const StateSpec &spec) {
+  ElementRange held = getHeld(spec);
+  int64_t size = getSize(spec.dtype);
+  return read(shards + shardOffsets.at(&spec) + held.begin * size,
+              held.getCount() * size);
+}
+
+char *Session::makeWhole(const StateSpec &spec) {
+  Block &block = whole[&spec];
+  block = Block(spec.getAlignedBytes(), "the whole of a state in shards");
+  return block.getData();
+}
+
 const char *Session::read(const char *place, int64_t bytes) {
   if (!transfers)
     return place;

@@ -81,15 +81,20 @@ public:
 
   /// Returns the host's address of a state. It is valid between fetchState()
   /// and storeState(), and at first, when all states are zero. A sharded state
-  /// has only the elements of getHeld() there.
+  /// has only the elements of getHeld() there, unless makeWhole() was called.
   char *getPlace(const StateSpec &spec) {
-    return spec.shard ? hostShards + shardOffsets.at(&spec)
-                      : hostState + spec.offset;
+    return const_cast<char *>(std::as_const(*this).getPlace(spec));
   }
   const char *getPlace(const StateSpec &spec) const {
-    return spec.shard ? hostShards + shardOffsets.at(&spec)
-                      : hostState + spec.offset;
+    if (!spec.shard)
+      return hostState + spec.offset;
+    auto found = whole.find(&spec);
+    return found == whole.end() ? hostShards + shardOffsets.at(&spec)
+                                : found->second.getData();
   }
+  /// Gives a sharded state room for all of its elements on the host, which
+  /// getPlace() returns from now on, with nothing in it.
+  char *makeWhole(const StateSpec &spec);
   /// Returns the host's address of all states that are not sharded.
   char *getStates() { return hostState; }
   int64_t getRanks() const { return context.rankCount; }
@@ -129,6 +134,9 @@ public:
   /// Returns an output of a kernel, which is valid until the next call, for
   /// observers.
   const char *read(const KernelOutput &output);
+  /// Returns the elements of a sharded state that this rank holds between two
+  /// steps, valid as the output of a kernel is.
+  const char *readShard(const StateSpec &spec);
 
 private:
   /// A pair of blocks that inputs pass through, in the host's memory and in the
@@ -169,6 +177,8 @@ private:
   char *shards = nullptr;
   int64_t shardBytes = 0;
   std::map<const StateSpec *, int64_t> shardOffsets;
+  /// The sharded states that have room for all elements.
+  std::map<const StateSpec *, Block> whole;
 
   char *hostState, *hostShards = nullptr, *hostInputs = nullptr;
   std::vector<Function> functions;

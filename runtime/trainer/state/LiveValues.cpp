@@ -10,12 +10,8 @@ LiveValues::LiveValues(Session &session, const StateSpec &spec)
     return session.read(
         {state.dtype, Space::State, state.offset, state.getElements()});
   };
-  if (spec.shard && session.getRanks() > 1) {
-    // Shards on a device are copied by fetchState() alone.
-    if (session.getRunsAhead() != 0)
-      held = {};
-    else
-      data = session.getPlace(spec) + held.begin * getSize(spec.dtype);
+  if (spec.shard) {
+    data = session.readShard(spec);
   } else if (spec.halves.empty()) {
     data = read(spec);
   } else {

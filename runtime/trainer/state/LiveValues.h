@@ -25,8 +25,7 @@ public:
   LiveValues(const LiveValues &) = delete;
   LiveValues &operator=(const LiveValues &) = delete;
 
-  /// The elements that this rank holds; none of a shard on a device, which
-  /// Session::fetchState() alone copies.
+  /// The elements that this rank holds.
   ElementRange getHeld() const { return held; }
   /// Returns the values of a piece as `dtype`, valid until the next call.
   const char *get(int64_t first, int64_t count, DType dtype);

@@ -54,14 +54,15 @@ static void fill(Session &session, const StateSpec &spec) {
 static void drawNormal(Session &session, const StateSpec &spec, uint64_t seed) {
   double mean = spec.init.mean.value_or(0);
   double deviation = spec.init.deviation.value_or(0);
-  std::atomic<int64_t> next = 0;
+  ElementRange held = session.getHeld(spec);
+  std::atomic<int64_t> next = held.begin;
   auto draw = [&] {
     // Each name has its own stream, so that values do not depend on other
     // parameters.
     Philox random(seed, hashName(spec.name) >> 1);
     std::array<double, kPiece> values;
-    for (int64_t i; (i = next.fetch_add(kPiece)) < spec.getElements();) {
-      int64_t some = std::min(kPiece, spec.getElements() - i);
+    for (int64_t i; (i = next.fetch_add(kPiece)) < held.end;) {
+      int64_t some = std::min(kPiece, held.end - i);
       random.seek(i);
       for (int64_t k = 0; k < some; ++k)
         values[k] = mean + deviation * random.normal();
@@ -69,7 +70,7 @@ static void drawNormal(Session &session, const StateSpec &spec, uint64_t seed) {
     }
   };
   // The largest models have billions of numbers, of some 60 ns each.
-  int64_t threads = std::min(countProcessors(), spec.getElements() / kPiece);
+  int64_t threads = std::min(countProcessors(), held.getCount() / kPiece);
   std::vector<std::jthread> others;
   try {
     for (int64_t i = 1; i < threads; ++i)
@@ -190,8 +191,12 @@ void ingot::runtime::refreshCopies(Session &session) {
     // A split master is stored in its halves only.
     if (!original.halves.empty())
       continue;
-    convert(session.getPlace(original), original.dtype, session.getPlace(copy),
-            copy.dtype, copy.getElements());
+    // Ranks have the same shards of both.
+    ElementRange held = session.getHeld(copy);
+    convert(session.getPlace(original) + held.begin * getSize(original.dtype),
+            original.dtype,
+            session.getPlace(copy) + held.begin * getSize(copy.dtype),
+            copy.dtype, held.getCount());
   }
 }
 

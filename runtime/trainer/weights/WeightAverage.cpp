@@ -31,7 +31,7 @@ WeightAverage::WeightAverage(Session &session, double decay)
       continue;
     if (spec.shard && session.getRanks() > 1)
       throw usageError("--ema", "the weights are divided over the ranks",
-                       "compile with --zero 0");
+                       "compile with --zero 2");
     weights.push_back({&spec, nullptr});
     bytes += spec.getAlignedBytes();
   }

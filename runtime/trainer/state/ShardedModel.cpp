@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "runtime/trainer/state/ShardedModel.h"
+
+#include "runtime/comm/Communicator.h"
+#include "runtime/core/files/Crc32.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <fstream>
+#include <vector>
+
+using namespace ingot::runtime;
+
+bool ingot::runtime::isModelInShards(const Session &session) {
+  const std::vector<StateSpec> &states = session.getManifest().states;
+  return session.getRanks() > 1 &&
+         std::any_of(states.begin(), states.end(), [](const StateSpec &spec) {
+           return spec.isModel() && spec.shard;
+         });
+}
+
+void ingot::runtime::compareWeights(const Session &session, Communicator &ranks,
+                                    const std::string &path) {
+  if (path.empty() || !isModelInShards(session))
+    return;
+  std::ifstream file(path, std::ios::binary);
+  std::array<char, 1 << 16> piece;
+  uint32_t crc = 0;
+  while (file.read(piece.data(), piece.size()), file.gcount() > 0)
+    crc = computeCrc32({piece.data(), static_cast<size_t>(file.gcount())}, crc);
+  ranks.checkEqual(crc, "file of --init", "give all ranks the same weights");
+}
+
+void ingot::runtime::gatherModel(Session &session, Communicator &ranks) {
+  // Elements of each rank that are in flight.
+  constexpr int64_t most = 1 << 20;
+  const int64_t size = ranks.getSize(), rank = ranks.getRank();
+  for (const StateSpec &spec : session.getManifest().states) {
+    if (!spec.isModel() || !spec.shard)
+      continue;
+    std::vector<ElementRange> held;
+    int64_t largest = 0;
+    for (int64_t i = 0; i < size; ++i) {
+      held.push_back(spec.getHeld(i, size));
+      largest = std::max(largest, held.back().getCount());
+    }
+    const int64_t bytes = getSize(spec.dtype);
+    const char *own = session.getPlace(spec) + held[rank].begin * bytes;
+    char *whole = rank == 0 ? session.makeWhole(spec) : nullptr;
+    std::vector<char> part, all;
+    for (int64_t at = 0; at < largest; at += most) {
+      int64_t each = std::min(most, largest - at);
+      auto count = [&](const ElementRange &range) {
+        return std::clamp<int64_t>(range.getCount() - at, 0, each);
+      };
+      part.assign(each * bytes, 0);
+      all.resize(part.size() * size);
+      if (int64_t some = count(held[rank]))
+        std::memcpy(part.data(), own + at * bytes, some * bytes);
+      ranks.allGather(part.data(), all.data(), each * bytes,
+                      "weights to export");
+      for (int64_t i = 0; whole && i < size; ++i)
+        if (int64_t some = count(held[i]))
+          std::memcpy(whole + (held[i].begin + at) * bytes,
+                      all.data() + i * each * bytes, some * bytes);
+    }
+  }
+}

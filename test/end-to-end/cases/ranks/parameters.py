@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ranks that share the memory of the parameters (--zero 3)."""
+
+import json
+import re
+
+import numpy as np
+import onnx
+from harness import case, check, check_close, golden, initializers, read_log
+from launch import ALONE, compile_for, losses, mpirun, run_ranks
+from onnx import TensorProto, helper
+
+STEPS = 20
+
+
+@case("parameters-losses")
+def equal(ingot):
+    """Ranks, buckets, micro-batches and optimizers make no difference."""
+    g = golden("mlp")
+    flags = ["--data", g.data, "--steps", STEPS, "--seed", "5", "--eval-data", g.data]
+    for optimizer, ways in {
+        "adamw": ((2, 2, "0.001"), (4, 1, "0.01")),
+        "lamb": ((2, 1, "25"),),
+    }.items():
+        want = run_ranks(ingot, 1, compile_for(ingot, g, optimizer, 1), *flags)
+        for ranks, accumulation, size in ways:
+            trainer = compile_for(
+                ingot, g, optimizer, ranks * accumulation,
+                "--zero", "3", "--bucket-mb", size, "--grad-accumulation", str(accumulation),
+            )  # fmt: skip
+            got = run_ranks(ingot, ranks, trainer, *flags)
+            what = f"{optimizer}, {ranks} ranks, {accumulation} micro-batches, {size} MiB"
+            check_close(what, [s["loss"] for s in got[0]], [s["loss"] for s in want[0]], 1e-5)
+            for key in ("eval_loss", "eval_accuracy"):
+                check_close(f"{what}: {key}", got[1][-1][key], want[1][-1][key], 1e-5)
+
+
+@case("parameters-models")
+def models(ingot):
+    """Normalization over ranks, gradients that are clipped, and 16 bits."""
+    for name, optimizer, options, tolerance in (
+        ("cnn", "momentum", ["--sync-batch-norm"], 1e-5),
+        ("mlp", "adamw", ["--precision", "bf16"], 1e-2),
+        ("mlp", "adamw", ["--precision", "fp16", "--clip"], 1e-2),
+    ):
+        g = golden(name)
+        flags = ["--data", g.data, "--steps", STEPS, "--no-shuffle"]
+        want = losses(ingot, 1, compile_for(ingot, g, optimizer, 1, *options), *flags)
+        trainer = compile_for(ingot, g, optimizer, 2, *options, "--zero", "3", "--bucket-mb", "0.01")
+        check_close(f"{name} {options}", losses(ingot, 2, trainer, *flags), want, tolerance)
+
+
+def make_tower(path, layers, width):
+    """A tower of equal layers without biases."""
+    rng = np.random.default_rng(1)
+    weights = [
+        onnx.numpy_helper.from_array((rng.standard_normal((width, width)) * 0.1).astype(np.float32), f"w{i}")
+        for i in range(layers)
+    ]
+    nodes, value = [], "x"
+    for i in range(layers):
+        nodes.append(helper.make_node("MatMul", [value, f"w{i}"], [f"p{i}"], f"matmul{i}"))
+        value = f"p{i}"
+        if i + 1 < layers:
+            nodes.append(helper.make_node("Tanh", [value], [f"t{i}"], f"tanh{i}"))
+            value = f"t{i}"
+    graph = helper.make_graph(
+        nodes, "tower",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", width])],
+        [helper.make_tensor_value_info(value, TensorProto.FLOAT, ["n", width])],
+        weights,
+    )  # fmt: skip
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), path)
+
+
+@case("parameters-memory")
+def memory(ingot):
+    """Of a tower of equal layers, two layers are whole at a time, and what is planned is what is reported."""
+    layers, width, batch = 8, 96, 4
+    model = ingot.path("tower.onnx")
+    make_tower(model, layers, width)
+    flags = [
+        model,
+        "--loss",
+        "mse",
+        "--optimizer",
+        "adamw",
+        "--batch",
+        batch,
+        "--data-parallel",
+        "--bucket-mb",
+        "0.001",
+    ]
+    text = ingot.path("step.mlir")
+    ingot.succeed(ingot.ingotc(*flags, "--zero", "3", "--emit", "exec", "-o", text))
+    step = text.read_text()
+    step = step[step.index("@train_step") :].split("exec.step")[0]
+    layer = 4 * width * width
+    gathers = re.findall(r"@ingot_all_gather_start", step)
+    # The last two layers are still there when the backward pass begins; that of the first needs no weights.
+    check(len(gathers) == layers + layers - 3, f"{len(gathers)} gathers")
+    trainers = {stage: ingot.compile(*flags, "--zero", stage) for stage in ("2", "3")}
+    for ranks in (1, 2, 4):
+        plans = {
+            stage: json.loads(ingot.succeed([trainer, "--inspect=json", "--ranks", ranks]).out)
+            for stage, trainer in trainers.items()
+        }
+        shards, whole = plans["3"], plans["2"]
+        slack = layers * 3 * 128
+        check(abs(shards["weights_bytes"] - layers * layer / ranks) < slack, f"{shards['weights_bytes']} of weights")
+        check(whole["weights_bytes"] >= layers * layer, "stage 2 has shards of weights")
+        check(sum(v for k, v in shards.items() if k.endswith("_bytes") and k != "peak_bytes") == shards["peak_bytes"],
+              "the parts are not the whole")  # fmt: skip
+    # Beside shards, two buckets of each are whole at a time, and one of the loss and its weight.
+    intervals = re.findall(r'interval<kind = "(\w+)", offset = \d+, bytes = (\d+), first = (\d+), last = (\d+)>', step)
+    buckets = [tuple(map(int, numbers)) for kind, *numbers in intervals if kind in ("communication", "gradient")]
+    most = max(sum(size for size, first, last in buckets if first <= call <= last) for _, call, _ in buckets)
+    check(most <= 4 * layer + 128, f"{most} bytes of buckets at a time")
+
+
+@case("parameters-exchanges")
+def exchanges(ingot):
+    """A rank receives what it has no shard of: each bucket as often as the plan says."""
+    g = golden("mlp")
+    trainer = compile_for(ingot, g, "adamw", 2, "--zero", "3", "--bucket-mb", "0.01")
+    path = ingot.path("trace.json")
+    ingot.succeed([*mpirun(2), trainer, "--data", g.data, "--steps", "3", "--profile", path], env=ALONE)
+    events = json.loads(path.read_text())["traceEvents"]
+    scatters, gathers = (
+        [e for e in events if e["name"].startswith(f"{kind} of bucket")] for kind in ("reduce-scatter", "all-gather")
+    )
+    steps = {e["args"]["step"] for e in scatters}
+    check(len(scatters) % len(steps) == 0 and len(gathers) % len(steps) == 0, "other exchanges in another step")
+    bytes_of = lambda events: sum(e["args"]["bytes"] for e in events) / len(steps)  # noqa: E731
+    check(0 < bytes_of(gathers) <= 2 * bytes_of(scatters), f"{bytes_of(gathers)} gathered, {bytes_of(scatters)} summed")
+
+
+@case("parameters-checkpoints")
+def checkpoints(ingot):
+    """Any number of ranks goes on, with shards or without; exports and predictions are those of one rank."""
+    g = golden("mlp")
+    flags = ["--data", g.data, "--no-shuffle"]
+    trainers = {
+        (ranks, stage): compile_for(ingot, g, "adamw", ranks, "--zero", stage, "--bucket-mb", "0.01")
+        for ranks, stage in ((1, "0"), (2, "2"), (2, "3"), (4, "3"))
+    }
+    whole = losses(ingot, 1, trainers[1, "0"], *flags, "--steps", 14)
+    saves = {}
+    for start in trainers:
+        saves[start] = ingot.path("save")
+        losses(ingot, start[0], trainers[start], *flags, "--steps", 10, "--save", saves[start], "--save-every", 5)
+    for start, save in saves.items():
+        for (ranks, stage), trainer in trainers.items():
+            # The others are of zero.py.
+            if "3" not in (start[1], stage) or (ranks, stage) == start:
+                continue
+            log = ingot.path("log.jsonl")
+            launcher = mpirun(ranks) if ranks > 1 else []
+            ingot.succeed([*launcher, trainer, *flags, "--steps", 14, "--resume", save, "--log", log], env=ALONE)
+            resumed = [step["loss"] for step in read_log(log, first=11)[0]]
+            check_close(f"{start} goes on as {ranks}, stage {stage}", resumed, whole[10:], 1e-5)
+    results = {}
+    for ranks, stage in ((1, "0"), (4, "3")):
+        model, weights, answers = ingot.path("trained.onnx"), ingot.path("w.safetensors"), ingot.path("answers.npz")
+        trainer = trainers[ranks, stage]
+        # One batch more than ranks can share, and evaluations of which the best is taken.
+        data = ["--eval-data", g.data, "--eval-every", 2, "--best", "eval_loss", "--predict", answers]
+        run_ranks(ingot, ranks, trainer, *flags, "--steps", 5, *data, "--export", model)
+        run_ranks(ingot, ranks, trainer, *flags, "--steps", 5, "--export", weights)
+        with np.load(answers) as arrays:
+            results[ranks] = {**initializers(model), **{f"answer {name}": arrays[name] for name in arrays}}
+        check(weights.stat().st_size > 0, "no weights")
+        start = losses(ingot, ranks, trainer, *flags, "--steps", 2, "--init", weights)
+        results[ranks]["start"] = np.array(start)
+    for name, value in results[1].items():
+        check_close(name, results[4][name], value, 1e-4)
+
+
+@case("parameters-limits")
+def limits(ingot):
+    """What needs whole weights says so in a line; what does not works."""
+    g = golden("mlp")
+    trainer = compile_for(ingot, g, "adamw", 2, "--zero", "3", "--bucket-mb", "0.01")
+    own = [*mpirun(2), trainer, "--data", g.data, "--steps", 4]
+    result = ingot.run([*own, "--ema", "0.9"], env=ALONE)
+    check("the weights are divided over the ranks" in result.err and "--zero 2" in result.err, result.err)
+    for option in (["--watch", "nan"], ["--check-memory"]):
+        ingot.succeed([*own, *option], env=ALONE)
