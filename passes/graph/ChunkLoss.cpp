@@ -66,8 +66,8 @@ RowParts splitRows(Operation *op, function_ref<bool(Value)> isCut) {
   for (const Factor &factor : getFactors(op)) {
     bool isSum = factor.kind == Factor::Sum;
     if ((factor.kind != Factor::Free && !isSum) || factor.hasRanges() ||
-        factor.isContiguous ||
-        !isOfRows(factor.operandDims) || !isOfRows(factor.resultDims) ||
+        factor.isContiguous || !isOfRows(factor.operandDims) ||
+        !isOfRows(factor.resultDims) ||
         (!isSum && llvm::is_contained(factor.resultDims, -1)))
       continue;
     RowParts split{RowParts::Sum, llvm::SmallBitVector(op->getNumOperands()),

@@ -14,6 +14,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "passes/partition/Partitioner.h"
 #include "passes/partition/Passes.h"
+#include "passes/partition/Validator.h"
 
 namespace ingot {
 #define GEN_PASS_DEF_APPLYPARTITIONS
@@ -51,13 +52,32 @@ struct ApplyPartitions : ingot::impl::ApplyPartitionsBase<ApplyPartitions> {
       return signalPassFailure();
     for (auto state : module.getOps<StateOp>())
       numStates += state->hasAttr(kPartitionAttr);
-    for (auto function : module.getOps<func::FuncOp>())
-      if (!function.isExternal() && isSplit(function))
-        if (failed(partitioner.apply(function)))
-          return signalPassFailure();
+    for (auto function :
+         llvm::make_early_inc_range(module.getOps<func::FuncOp>())) {
+      if (function.isExternal() || !isSplit(function))
+        continue;
+      if (keepGlobal)
+        keep(function);
+      if (failed(partitioner.apply(function)))
+        return signalPassFailure();
+      // What is in parts has the types of parts.
+      for (unsigned i = 0, e = function.getNumArguments(); i < e; ++i)
+        function.removeArgAttr(i, kPartitionAttr);
+      for (unsigned i = 0, e = function.getNumResults(); i < e; ++i)
+        function.removeResultAttr(
+            i, StringAttr::get(&getContext(), kPartitionAttr));
+    }
   }
 
 private:
+  /// Leaves a copy for --ingot-verify-partition.
+  static void keep(func::FuncOp function) {
+    OpBuilder builder(function);
+    auto copy = cast<func::FuncOp>(builder.clone(*function));
+    copy.setName((function.getName() + kGlobalSuffix).str());
+    copy.setPrivate();
+  }
+
   /// Gives states without a partition that which their new values are computed
   /// in, in the order in which they follow from each other: moments that of
   /// their parameter's gradient, running statistics that of their channels.
@@ -85,34 +105,34 @@ private:
         if (!state || placement.kind != Placement::Split ||
             state->hasAttr(kPartitionAttr))
           continue;
-        state->setAttr(kPartitionAttr, describe(placement, axis, state));
+        state->setAttr(
+            kPartitionAttr,
+            describePartition(placement, axis, state.getTensorType()));
         hasChanged = true;
       }
     }
     return success();
   }
 
-  static ArrayAttr describe(const Placement &placement, Axis axis,
-                            StateOp state) {
-    Builder builder(state.getContext());
-    SmallVector<Attribute> dims(state.getTensorType().getRank(),
-                                builder.getDictionaryAttr({}));
-    Attribute segments = builder.getUnitAttr();
-    if (placement.segments.size() > 1)
-      segments = builder.getI64ArrayAttr(placement.segments);
-    dims[placement.dim] = builder.getDictionaryAttr(
-        builder.getNamedAttr(stringifyAxis(axis), segments));
-    return builder.getArrayAttr(dims);
-  }
-
+  /// Returns whether a function takes or returns parts, and does not yet.
   static bool isSplit(func::FuncOp function) {
+    if (function.getName().ends_with(kGlobalSuffix))
+      return false;
     for (unsigned i = 0, e = function.getNumArguments(); i < e; ++i)
       if (getArgumentPartition(function, i))
-        return true;
+        return !isApplied(function, i);
     for (unsigned i = 0, e = function.getNumResults(); i < e; ++i)
       if (getResultPartition(function, i))
         return true;
     return false;
+  }
+
+  static bool isApplied(func::FuncOp function, unsigned argument) {
+    FlatSymbolRefAttr symbol = Signature(function).argumentState(argument);
+    auto state =
+        symbol ? SymbolTable::lookupNearestSymbolFrom<StateOp>(function, symbol)
+               : StateOp();
+    return state && state.getType() != function.getArgumentTypes()[argument];
   }
 
   void report(Operation *exchange, Operation *reader, double bytes) {

@@ -36,9 +36,9 @@ Attribute ingot::getResultPartition(func::FuncOp function, unsigned index) {
   return getStatePartition(function, Signature(function).resultState(index));
 }
 
-FailureOr<Placement> Partitioner::getPlacement(func::FuncOp function,
-                                               Attribute attribute,
-                                               RankedTensorType type) {
+FailureOr<Placement> ingot::getPlacement(func::FuncOp function,
+                                         Attribute attribute,
+                                         RankedTensorType type, int64_t axis) {
   Partition partition = Partition::get(attribute, type, Mesh::of(function));
   for (auto [number, dim] : llvm::enumerate(partition.getDims())) {
     if (!llvm::is_contained(dim.axes, axis))
@@ -56,12 +56,16 @@ FailureOr<Placement> Partitioner::getPlacement(func::FuncOp function,
   return Placement();
 }
 
-static RankedTensorType
-getLocalType(RankedTensorType type, const Placement &placement, int64_t parts) {
-  SmallVector<int64_t> shape(type.getShape());
-  if (placement.kind == Placement::Split)
-    shape[placement.dim] /= parts;
-  return RankedTensorType::get(shape, type.getElementType());
+ArrayAttr ingot::describePartition(const Placement &placement, Axis axis,
+                                   RankedTensorType type) {
+  Builder builder(type.getContext());
+  SmallVector<Attribute> dims(type.getRank(), builder.getDictionaryAttr({}));
+  Attribute segments = builder.getUnitAttr();
+  if (placement.segments.size() > 1)
+    segments = builder.getI64ArrayAttr(placement.segments);
+  dims[placement.dim] = builder.getDictionaryAttr(
+      builder.getNamedAttr(stringifyAxis(axis), segments));
+  return builder.getArrayAttr(dims);
 }
 
 LogicalResult Partitioner::apply(func::FuncOp function) {
@@ -77,7 +81,7 @@ LogicalResult Partitioner::apply(func::FuncOp function) {
   for (BlockArgument argument : global.getArguments()) {
     FailureOr<Placement> placement = getPlacement(
         function, getArgumentPartition(function, argument.getArgNumber()),
-        tensorType(argument));
+        tensorType(argument), moves.getAxis());
     if (failed(placement)) {
       local->erase();
       return failure();
@@ -97,7 +101,7 @@ LogicalResult Partitioner::apply(func::FuncOp function) {
   for (auto [i, value] : llvm::enumerate(last->getOperands())) {
     FailureOr<Placement> placement = getPlacement(
         function, getResultPartition(function, static_cast<unsigned>(i)),
-        tensorType(value));
+        tensorType(value), moves.getAxis());
     if (failed(placement)) {
       local->erase();
       return failure();
@@ -175,19 +179,12 @@ void Partitioner::compute(Operation *op, const Strategy &strategy) {
     entries[value] = {placement, local};
 }
 
-/// The number of the rank's part: what it has of the numbers of all.
 Value Partitioner::getNumber() {
   if (number)
     return number;
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(block);
-  Location loc = builder.getUnknownLoc();
-  Type i64 = builder.getI64Type();
-  Value all =
-      IotaOp::create(builder, loc, RankedTensorType::get({parts}, i64), 0);
-  Value own = PartOp::create(builder, loc, RankedTensorType::get({1}, i64), all,
-                             uint64_t(0), getAxes());
-  return number = reshapeTo(builder, loc, own, {});
+  return number = moves.buildNumber(builder);
 }
 
 //===----------------------------------------------------------------------===//
@@ -216,7 +213,7 @@ Value Partitioner::get(Value value, const Placement &want, Operation *reader) {
     }
   Block::iterator before =
       block->empty() ? block->end() : std::prev(block->end());
-  Value moved = move(reader->getLoc(), local, from, want);
+  Value moved = moves.move(builder, reader->getLoc(), local, from, want);
   auto bytes = static_cast<double>(byteSize(tensorType(value)));
   for (auto it = before == block->end() ? block->begin() : std::next(before);
        it != block->end(); ++it)
@@ -241,15 +238,8 @@ Value Partitioner::computePart(Value value, const Placement &want,
   for (const Factor &factor : getFactors(op)) {
     if (factor.kind != Factor::Free || factor.resultDims.front() != want.dim)
       continue;
-    std::optional<Strategy> strategy;
-    // The operands that have the dimension have to have its segments.
-    SmallVector<Placement> placed(whole);
-    for (auto [i, dim] : llvm::enumerate(factor.operandDims))
-      if (dim >= 0 && !factor.hasRanges() &&
-          tensorType(op->getOperand(i)).getDimSize(dim) ==
-              tensorType(value).getDimSize(want.dim))
-        placed[i] = Placement::split(dim, want.segments);
-    strategy = getFactorStrategy(op, factor, placed, parts);
+    std::optional<Strategy> strategy =
+        getFactorStrategy(op, factor, whole, parts, &want);
     if (!strategy || !(strategy->results.front() == want))
       continue;
     SmallVector<Value> operands;
@@ -262,89 +252,4 @@ Value Partitioner::computePart(Value value, const Placement &want,
     return buildPart(builder, op, factor, parts, operands, getNumber()).front();
   }
   return {};
-}
-
-static ReductionKind getReductionKind(Factor::Kind kind) {
-  return kind == Factor::Max   ? ReductionKind::Max
-         : kind == Factor::Min ? ReductionKind::Min
-                               : ReductionKind::Sum;
-}
-
-Value Partitioner::move(Location loc, Value local, const Placement &from,
-                        const Placement &to) {
-  if (from.kind == Placement::Whole)
-    return takePart(loc, local, to);
-  bool isOne = to.segments.size() == 1;
-  if (from.kind == Placement::Partial && to.kind == Placement::Split && isOne)
-    return ReduceScatterOp::create(
-        builder, loc, getLocalType(tensorType(local), to, parts),
-        getReductionKind(from.combination), local, to.dim, getAxes());
-  if (from.kind == Placement::Split && to.kind == Placement::Split && isOne &&
-      from.segments.size() == 1 && from.dim != to.dim) {
-    SmallVector<int64_t> shape(tensorType(local).getShape());
-    shape[from.dim] *= parts;
-    shape[to.dim] /= parts;
-    return AllToAllOp::create(
-        builder, loc,
-        RankedTensorType::get(shape, tensorType(local).getElementType()), local,
-        to.dim, from.dim, getAxes());
-  }
-  Value whole = joinWhole(loc, local, from);
-  return to.kind == Placement::Split ? takePart(loc, whole, to) : whole;
-}
-
-/// Returns a range of a dimension.
-static Value sliceDim(OpBuilder &builder, Location loc, Value value,
-                      int64_t dim, int64_t first, int64_t size) {
-  SmallVector<int64_t> limits(tensorType(value).getShape());
-  SmallVector<int64_t> starts(limits.size(), 0), strides(limits.size(), 1);
-  starts[dim] = first;
-  limits[dim] = first + size;
-  return SliceOp::create(builder, loc, value, starts, limits, strides);
-}
-
-Value Partitioner::joinWhole(Location loc, Value local, const Placement &from) {
-  if (from.kind == Placement::Partial)
-    return AllReduceOp::create(builder, loc, local.getType(),
-                               getReductionKind(from.combination), local,
-                               getAxes(), FlatSymbolRefAttr());
-  SmallVector<int64_t> shape(tensorType(local).getShape());
-  int64_t own = shape[from.dim];
-  shape[from.dim] *= parts;
-  Value gathered = AllGatherOp::create(
-      builder, loc,
-      RankedTensorType::get(shape, tensorType(local).getElementType()), local,
-      from.dim, getAxes());
-  if (from.segments.size() == 1)
-    return gathered;
-  // The parts of a segment are apart.
-  SmallVector<Value> pieces;
-  int64_t first = 0;
-  for (int64_t size : from.segments) {
-    for (int64_t part = 0; part < parts; ++part)
-      pieces.push_back(sliceDim(builder, loc, gathered, from.dim,
-                                part * own + first, size / parts));
-    first += size / parts;
-  }
-  return ConcatOp::create(builder, loc, pieces, from.dim);
-}
-
-Value Partitioner::takePart(Location loc, Value whole, const Placement &to) {
-  SmallVector<Value> pieces;
-  int64_t first = 0;
-  for (int64_t size : to.segments) {
-    Value segment = to.segments.size() == 1
-                        ? whole
-                        : sliceDim(builder, loc, whole, to.dim, first, size);
-    SmallVector<int64_t> shape(tensorType(segment).getShape());
-    shape[to.dim] /= parts;
-    pieces.push_back(PartOp::create(
-        builder, loc,
-        RankedTensorType::get(shape, tensorType(segment).getElementType()),
-        segment, to.dim, getAxes()));
-    first += size;
-  }
-  if (pieces.size() == 1)
-    return pieces.front();
-  return ConcatOp::create(builder, loc, pieces, to.dim);
 }

@@ -11,7 +11,7 @@
 
 #include "dialects/ingot/exchange/Mesh.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "passes/partition/Strategies.h"
+#include "passes/partition/Moves.h"
 #include <functional>
 
 namespace ingot {
@@ -24,7 +24,7 @@ public:
                                     mlir::Operation *reader, double bytes)>;
 
   Partitioner(Axis axis, int64_t parts, Report report)
-      : axis(static_cast<int64_t>(axis)), parts(parts),
+      : parts(parts), moves(static_cast<int64_t>(axis), parts),
         report(std::move(report)) {}
 
   /// Replaces the body of a function by that of a rank. Fails, with an error at
@@ -48,21 +48,11 @@ private:
   void compute(mlir::Operation *op, const Strategy &strategy);
   mlir::Value get(mlir::Value value, const Placement &want,
                   mlir::Operation *reader);
-  mlir::Value move(mlir::Location loc, mlir::Value local, const Placement &from,
-                   const Placement &to);
   mlir::Value computePart(mlir::Value value, const Placement &want,
                           mlir::Operation *reader);
-  mlir::Value joinWhole(mlir::Location loc, mlir::Value local,
-                        const Placement &from);
-  mlir::Value takePart(mlir::Location loc, mlir::Value whole,
-                       const Placement &to);
   mlir::Value getNumber();
-  mlir::FailureOr<Placement> getPlacement(mlir::func::FuncOp function,
-                                          mlir::Attribute partition,
-                                          mlir::RankedTensorType type);
-  llvm::ArrayRef<int64_t> getAxes() const { return axis; }
-
-  int64_t axis, parts;
+  int64_t parts;
+  Moves moves;
   Report report;
   mlir::OpBuilder builder{static_cast<mlir::MLIRContext *>(nullptr)};
   mlir::Block *block = nullptr;
@@ -71,6 +61,17 @@ private:
   mlir::Value number;
   llvm::SmallVector<Placement> computed;
 };
+
+/// Returns how a partition splits a tensor along an axis. Fails, with an error
+/// at the function, for one that cannot be applied.
+mlir::FailureOr<Placement> getPlacement(mlir::func::FuncOp function,
+                                        mlir::Attribute partition,
+                                        mlir::RankedTensorType type,
+                                        int64_t axis);
+
+/// Returns the attribute of a tensor that is split in this way.
+mlir::ArrayAttr describePartition(const Placement &placement, Axis axis,
+                                  mlir::RankedTensorType type);
 
 /// Returns the partition of an argument or result of a function: its own, or
 /// that of its state; null for none.

@@ -42,10 +42,76 @@ def ApplyPartitions : Pass<"ingot-apply-partitions", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"axis", "axis", "std::string", "\"tensor\"", "the axis of the mesh: tensor, context or inner">,
+    Option<"keepGlobal", "keep-global", "bool", "false",
+           "leave a copy of each function as it was, for --ingot-verify-partition">,
   ];
   let statistics = [
     Statistic<"numExchanges", "exchanges", "exchanges over the axis">,
     Statistic<"numStates", "states", "states of which ranks have parts">,
+  ];
+  let dependentDialects = ["::ingot::IngotDialect"];
+}
+
+def ChoosePartitions : Pass<"ingot-choose-partitions", "::mlir::ModuleOp"> {
+  let summary = "chooses partitions of states by the time of a step";
+  let description = [{
+    Dimensions that the ops of `@train_step` split together (`Partitionable`) are a class: the hidden units of a layer,
+    its heads, its vocabulary. A class is split or not, and with it all states that have one of its dimensions; classes
+    whose states have the same shapes are those of repeated blocks, and are split alike. The step of a rank is built for
+    a choice, which gives its exchanges in both directions; its time is that of its ops, of its exchanges, and a price
+    for the memory of states. All choices are compared if there are at most six different classes; otherwise the
+    class is turned over that saves most, with those that it excludes, until none saves anything.
+
+    States that have a partition keep it, and so have those of its class. A remark says for each class what it saves.
+
+    Before:
+    ```mlir
+    ingot.state parameter @up : tensor<4x8xf32> = dense<1.0> : tensor<4x8xf32>
+    ingot.state parameter @down : tensor<8x4xf32> = dense<1.0> : tensor<8x4xf32>
+    ```
+    After:
+    ```mlir
+    ingot.state parameter @up : tensor<4x8xf32> = dense<1.0> : tensor<4x8xf32> {ingot.partition = [{}, {tensor} ]}
+    ingot.state parameter @down : tensor<8x4xf32> = dense<1.0> : tensor<8x4xf32> {ingot.partition = [{tensor}, {} ]}
+    ```
+  }];
+  let options = [
+    Option<"axis", "axis", "std::string", "\"tensor\"", "the axis of the mesh: tensor, context or inner">,
+    Option<"linkGbs", "link-gbs", "double", "100.0", "bandwidth of a rank's link, in GB/s">,
+    Option<"linkUs", "link-us", "double", "10.0", "latency of an exchange, in microseconds">,
+    Option<"computeGflops", "compute-gflops", "double", "100000.0", "speed of a rank, in billions of operations/s">,
+    Option<"memoryGbs", "memory-gbs", "double", "1000.0", "bandwidth of a rank's memory, in GB/s">,
+    Option<"memoryPrice", "memory-price", "double", "0.0", "seconds of a step that a GB of states is worth">,
+  ];
+  let statistics = [
+    Statistic<"numStates", "states", "states that are split">,
+  ];
+  let dependentDialects = ["::ingot::IngotDialect"];
+}
+
+def VerifyPartition : Pass<"ingot-verify-partition", "::mlir::ModuleOp"> {
+  let summary = "checks that the function of a rank is that of all ranks together";
+  let description = [{
+    For each function of which `--ingot-apply-partitions=keep-global` left a copy. Every value of the copy is looked for
+    in the function: computed in parts, on terms or as a whole, by the rules of its op, from values that were found, or
+    moved by exchanges. The results have to be found in their partitions. It does not matter how the partitions of
+    values were chosen. An error names the first value that no rank computes. The copies are erased.
+
+    Before:
+    ```mlir
+    func.func private @train_step.global(...)
+    func.func @train_step(...)
+    ```
+    After:
+    ```mlir
+    func.func @train_step(...)
+    ```
+  }];
+  let options = [
+    Option<"axis", "axis", "std::string", "\"tensor\"", "the axis of the mesh: tensor, context or inner">,
+  ];
+  let statistics = [
+    Statistic<"numValues", "values", "values that were found">,
   ];
   let dependentDialects = ["::ingot::IngotDialect"];
 }

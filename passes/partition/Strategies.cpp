@@ -24,14 +24,16 @@ double ingot::getExchangedBytes(double bytes, const Placement &from,
   double share = static_cast<double>(parts - 1) / static_cast<double>(parts);
   if (from.kind == Placement::Partial)
     return (to.kind == Placement::Split ? 1 : 2) * share * bytes;
-  return (to.kind == Placement::Split ? 1.0 / static_cast<double>(parts) : 1) *
-         share * bytes;
+  // Other segments are parts of the whole, which has to be there first.
+  bool isGathered = to.kind == Placement::Whole || to.dim == from.dim ||
+                    to.segments.size() > 1 || from.segments.size() > 1;
+  if (!isGathered)
+    return share * bytes / static_cast<double>(parts);
+  return share * bytes + (to.kind == Placement::Split ? 1 : 0);
 }
 
-/// Returns where the segments of a dimension end, in elements of its factor;
-/// nothing if they are no segments of its ranges.
-static std::optional<SmallVector<int64_t>>
-getBorders(ArrayRef<FactorRange> ranges, ArrayRef<int64_t> segments) {
+std::optional<SmallVector<int64_t>>
+ingot::getBorders(ArrayRef<FactorRange> ranges, ArrayRef<int64_t> segments) {
   SmallVector<int64_t> borders;
   size_t next = 0;
   for (const FactorRange &range : ranges) {
@@ -48,8 +50,7 @@ getBorders(ArrayRef<FactorRange> ranges, ArrayRef<int64_t> segments) {
   return borders;
 }
 
-/// Returns the segments of a factor between these borders and its own.
-static SmallVector<int64_t> addBorders(ArrayRef<int64_t> segments,
+SmallVector<int64_t> ingot::addBorders(ArrayRef<int64_t> segments,
                                        ArrayRef<int64_t> further) {
   SmallVector<int64_t> borders(further), merged;
   int64_t at = 0;
@@ -66,7 +67,8 @@ static SmallVector<int64_t> addBorders(ArrayRef<int64_t> segments,
 std::optional<Strategy> ingot::getFactorStrategy(Operation *op,
                                                  const Factor &factor,
                                                  ArrayRef<Placement> placed,
-                                                 int64_t parts) {
+                                                 int64_t parts,
+                                                 const Placement *want) {
   // Ranks do not exchange products.
   if (factor.size == 0 || factor.kind == Factor::Prod)
     return std::nullopt;
@@ -79,6 +81,11 @@ std::optional<Strategy> ingot::getFactorStrategy(Operation *op,
             getBorders(factor.getOperandRanges(op, i), placed[i].segments))
       segments = addBorders(segments, *borders);
   }
+  if (want && want->kind == Placement::Split &&
+      want->dim == factor.resultDims.front())
+    if (auto borders =
+            getBorders(factor.getResultRanges(op, 0), want->segments))
+      segments = addBorders(segments, *borders);
   if (factor.isContiguous && segments.size() > 1)
     return std::nullopt;
   for (int64_t size : segments)
@@ -115,20 +122,14 @@ static bool takesTerms(Operation *op, const llvm::SmallBitVector &partial) {
   return keepsPartialSums(op, partial);
 }
 
-/// Computes the op on the terms that ranks have of sums.
-static std::optional<Strategy> getTermsStrategy(Operation *op,
-                                                ArrayRef<Placement> placed) {
-  Strategy strategy{Strategy::OnTerms};
-  llvm::SmallBitVector partial(op->getNumOperands());
-  for (auto [i, placement] : llvm::enumerate(placed)) {
-    bool isSum = placement.kind == Placement::Partial &&
-                 placement.combination == Factor::Sum;
-    if (isSum)
-      partial.set(i);
-    strategy.operands.push_back(isSum ? placement : Placement());
-  }
+std::optional<Strategy>
+ingot::getTermsStrategy(Operation *op, const llvm::SmallBitVector &partial) {
   if (partial.none() || !takesTerms(op, partial))
     return std::nullopt;
+  Strategy strategy{Strategy::OnTerms};
+  strategy.operands.resize(op->getNumOperands());
+  for (unsigned i : partial.set_bits())
+    strategy.operands[i] = Placement::partial(Factor::Sum);
   strategy.results.assign(op->getNumResults(), Placement::partial(Factor::Sum));
   return strategy;
 }
@@ -153,7 +154,11 @@ ingot::getStrategies(Operation *op, ArrayRef<Placement> placed, int64_t parts) {
       if (auto strategy = getFactorStrategy(op, factor, placed, parts))
         add(std::move(*strategy));
     }
-  if (auto strategy = getTermsStrategy(op, placed))
+  llvm::SmallBitVector partial(op->getNumOperands());
+  for (auto [i, placement] : llvm::enumerate(placed))
+    if (placement == Placement::partial(Factor::Sum))
+      partial.set(static_cast<unsigned>(i));
+  if (auto strategy = getTermsStrategy(op, partial))
     add(std::move(*strategy));
   Strategy whole;
   whole.operands.resize(op->getNumOperands());

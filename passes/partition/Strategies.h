@@ -42,6 +42,16 @@ struct Placement {
 double getExchangedBytes(double bytes, const Placement &from,
                          const Placement &to, int64_t parts);
 
+/// Returns where the segments of a dimension end, in elements of its factor;
+/// nothing if they are no segments of its ranges.
+std::optional<llvm::SmallVector<int64_t>>
+getBorders(llvm::ArrayRef<FactorRange> ranges,
+           llvm::ArrayRef<int64_t> segments);
+
+/// Returns the segments of a factor between these borders and its own.
+llvm::SmallVector<int64_t> addBorders(llvm::ArrayRef<int64_t> segments,
+                                      llvm::ArrayRef<int64_t> further);
+
 /// One way to compute an op.
 struct Strategy {
   enum Kind { InParts, OnTerms, AsWhole } kind = AsWhole;
@@ -63,12 +73,19 @@ llvm::SmallVector<Strategy, 0> getStrategies(mlir::Operation *op,
 Strategy chooseStrategy(mlir::Operation *op, llvm::ArrayRef<Placement> placed,
                         int64_t parts);
 
-/// Returns the strategy of a factor for operands with those of these placements
-/// that fit; nothing if there are no equal parts.
+/// Returns the strategy of a factor with the segments of those placements that
+/// fit, of operands and, if it is given, of the first result; nothing if there
+/// are no equal parts.
 std::optional<Strategy> getFactorStrategy(mlir::Operation *op,
                                           const Factor &factor,
                                           llvm::ArrayRef<Placement> placed,
-                                          int64_t parts);
+                                          int64_t parts,
+                                          const Placement *want = nullptr);
+
+/// Returns the strategy on the terms that ranks have of those operands; nothing
+/// if the op is not linear in them.
+std::optional<Strategy> getTermsStrategy(mlir::Operation *op,
+                                         const llvm::SmallBitVector &partial);
 
 } // namespace ingot
 

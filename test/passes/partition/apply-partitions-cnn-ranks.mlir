@@ -4,7 +4,7 @@
 // RUN: %arrays make %t.states.npz f1=4x3x3x3 s1=4 b1=4 f2=2x4x3x3 s2=2 b2=2 w=18x3
 // RUN: ingot-opt %s "--ingot-attach-loss=loss=cross-entropy weigh" --ingot-differentiate --ingot-average-gradients --ingot-apply-optimizer=optimizer=sgd -o %t.global.mlir
 // RUN: ingot-eval %t.global.mlir --function train_step --inputs %t.npz --states %t.states.npz --steps 3 --outputs %t.one.npz --state-out %t.one.state.npz
-// RUN: ingot-opt %t.global.mlir --ingot-apply-partitions -o %t.local.mlir
+// RUN: ingot-opt %t.global.mlir --ingot-apply-partitions=keep-global --ingot-verify-partition -o %t.local.mlir
 // RUN: ingot-eval %t.local.mlir --function train_step --ranks 2 --inputs %t.npz --states %t.states.npz --steps 3 --outputs %t.two.npz --state-out %t.two.state.npz
 // RUN: %arrays compare --rtol 1e-11 --atol 1e-11 --names loss %t.one.npz %t.two.npz
 // RUN: %arrays compare --rtol 1e-10 --atol 1e-11 --names f1,s1,b1,m1,v1,f2,s2,b2,m2,v2,w %t.one.state.npz %t.two.state.npz

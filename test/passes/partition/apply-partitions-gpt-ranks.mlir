@@ -4,7 +4,7 @@
 // RUN: %arrays make %t.states.npz wte=12x8 wpe=6x8 g1=8 b1=8 wqkv=8x32 bqkv=32 wo=16x8 bo=8 g2=8 b2=8 up=8x16 bup=16 down=16x8 bdown=8 g3=8 wq=8x16 wk=8x8 wv=8x8 wo2=16x8 g4=8 gate=8x16 up2=8x16 down2=16x8 gf=8 bf=8
 // RUN: ingot-opt %s "--ingot-attach-loss=loss=cross-entropy weigh" --ingot-differentiate --ingot-average-gradients --ingot-apply-optimizer=optimizer=sgd -o %t.global.mlir
 // RUN: ingot-eval %t.global.mlir --function train_step --inputs %t.npz --states %t.states.npz --steps 2 --outputs %t.one.npz --state-out %t.one.state.npz
-// RUN: ingot-opt %t.global.mlir --ingot-apply-partitions -o %t.local.mlir
+// RUN: ingot-opt %t.global.mlir --ingot-apply-partitions=keep-global --ingot-verify-partition -o %t.local.mlir
 // RUN: ingot-eval %t.local.mlir --function train_step --ranks 2 --inputs %t.npz --states %t.states.npz --steps 2 --outputs %t.two.npz --state-out %t.two.state.npz
 // RUN: %arrays compare --rtol 1e-11 --atol 1e-11 --names loss %t.one.npz %t.two.npz
 // RUN: %arrays compare --rtol 1e-9 --atol 1e-11 --names wte,wpe,g1,b1,wqkv,bqkv,wo,bo,g2,b2,up,bup,down,bdown,g3,wq,wk,wv,wo2,g4,gate,up2,down2,gf,bf %t.one.state.npz %t.two.state.npz

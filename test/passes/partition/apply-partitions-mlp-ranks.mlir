@@ -4,10 +4,10 @@
 // RUN: %arrays make %t.states.npz up=4x8 bias=8 down=8x3 last=3
 // RUN: ingot-opt %s "--ingot-attach-loss=loss=cross-entropy weigh" --ingot-differentiate --ingot-average-gradients "--ingot-apply-optimizer=optimizer=momentum clip clip-norm=0.5" -o %t.global.mlir
 // RUN: ingot-eval %t.global.mlir --function train_step --inputs %t.npz --states %t.states.npz --steps 3 --outputs %t.one.npz --state-out %t.one.state.npz
-// RUN: ingot-opt %t.global.mlir --ingot-apply-partitions -o %t.two.mlir
+// RUN: ingot-opt %t.global.mlir --ingot-apply-partitions=keep-global --ingot-verify-partition -o %t.two.mlir
 // RUN: ingot-eval %t.two.mlir --function train_step --ranks 2 --inputs %t.npz --states %t.states.npz --steps 3 --outputs %t.2.npz --state-out %t.2.state.npz
 // RUN: sed s/tensor=2/tensor=4/ %t.global.mlir | sed 's/tensor = 2/tensor = 4/' > %t.global4.mlir
-// RUN: ingot-opt %t.global4.mlir --ingot-apply-partitions --ingot-simplify -o %t.four.mlir
+// RUN: ingot-opt %t.global4.mlir --ingot-apply-partitions=keep-global --ingot-verify-partition --ingot-simplify -o %t.four.mlir
 // RUN: ingot-eval %t.four.mlir --function train_step --ranks 4 --inputs %t.npz --states %t.states.npz --steps 3 --outputs %t.4.npz --state-out %t.4.state.npz
 // RUN: %arrays compare --rtol 1e-11 --atol 1e-11 --names loss %t.one.npz %t.2.npz %t.4.npz
 // RUN: %arrays compare --rtol 1e-11 --atol 1e-11 --names up,bias,down,last,up/momentum,bias/momentum,down/momentum,last/momentum %t.one.state.npz %t.2.state.npz %t.4.state.npz

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// ChoosePartitions: chooses partitions of states by the time of a step.
+//
+// Assumes a step with its optimizer, and no fusions.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/ingot/ir/Signature.h"
+#include "dialects/ingot/ir/TensorTypes.h"
+#include "dialects/ingot/partition/Partition.h"
+#include "dialects/ingot/support/Remarks.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "passes/partition/DimClasses.h"
+#include "passes/partition/Partitioner.h"
+#include "passes/partition/Passes.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace ingot {
+#define GEN_PASS_DEF_CHOOSEPARTITIONS
+#include "passes/partition/Passes.h.inc"
+} // namespace ingot
+
+using namespace mlir;
+using namespace ingot;
+
+namespace {
+
+/// Classes that are split alike.
+struct Group {
+  SmallVector<std::pair<StateOp, Placement>> states;
+  bool isPinned = false, isSplit = false;
+};
+
+struct ChoosePartitions : ingot::impl::ChoosePartitionsBase<ChoosePartitions> {
+  using ChoosePartitionsBase::ChoosePartitionsBase;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    std::optional<Axis> found = symbolizeAxis(axis);
+    parts = found ? Mesh::of(module).getSize(*found) : Mesh::kAny;
+    if (parts == Mesh::kAny) {
+      module.emitError("'") << axis << "' is not an axis of the mesh";
+      return signalPassFailure();
+    }
+    over = *found;
+    step = findFunction(module, kTrainStepName);
+    if (!step || parts == 1)
+      return;
+    findGroups(module);
+    search();
+    report();
+    for (Group &group : groups)
+      if (group.isSplit)
+        numStates += group.states.size();
+  }
+
+private:
+  void findGroups(ModuleOp module) {
+    SymbolTable symbols(module);
+    // The shapes of states, and which of their dimensions.
+    llvm::MapVector<StringAttr, Group> byShapes;
+    pinned.clear();
+    DimClasses dims(step);
+    for (const DimClasses::Class &own : dims.getClasses()) {
+      if (!own.hasParts(parts))
+        continue;
+      Group group;
+      std::string shapes;
+      llvm::raw_string_ostream os(shapes);
+      for (auto &[argument, placement] : own.arguments) {
+        FlatSymbolRefAttr symbol =
+            Signature(step).argumentState(argument.getArgNumber());
+        auto state =
+            symbol ? symbols.lookup<StateOp>(symbol.getAttr()) : StateOp();
+        if (!state)
+          continue;
+        group.states.emplace_back(state, placement);
+        os << state.getTensorType() << placement.dim << ",";
+        if (Attribute given = state->getAttr(kPartitionAttr)) {
+          pinned[state] = given;
+          group.isPinned |= given == describePartition(placement, over,
+                                                       state.getTensorType());
+        }
+      }
+      if (group.states.empty())
+        continue;
+      if (group.isPinned)
+        os << "pinned";
+      Group &all = byShapes[StringAttr::get(&getContext(), shapes)];
+      all.isPinned |= group.isPinned;
+      llvm::append_range(all.states, group.states);
+    }
+    groups.clear();
+    for (auto &[shapes, group] : byShapes) {
+      group.isSplit = group.isPinned;
+      groups.push_back(std::move(group));
+    }
+  }
+
+  /// Gives states the partitions of the groups that are split. Returns whether
+  /// no state is split twice.
+  bool apply() {
+    bool isValid = true;
+    for (Group &group : groups)
+      for (auto &[state, placement] : group.states)
+        state->removeAttr(kPartitionAttr);
+    for (Group &group : groups) {
+      if (!group.isSplit)
+        continue;
+      for (auto &[state, placement] : group.states) {
+        isValid &= !state->hasAttr(kPartitionAttr);
+        state->setAttr(
+            kPartitionAttr,
+            describePartition(placement, over, state.getTensorType()));
+      }
+    }
+    for (auto &[state, given] : pinned)
+      state->setAttr(kPartitionAttr, given);
+    return isValid;
+  }
+
+  /// Returns the time of the step of a rank for the groups that are split.
+  double getSeconds() {
+    if (!apply())
+      return std::numeric_limits<double>::infinity();
+    double seconds = 0;
+    Partitioner partitioner(
+        over, parts, [&](Operation *exchange, Operation *, double bytes) {
+          if (bytes > 0)
+            seconds += linkUs * 1e-6 + bytes / (linkGbs * 1e9);
+        });
+    SymbolTable symbols(getOperation());
+    auto trial = cast<func::FuncOp>(step->clone());
+    symbols.insert(trial);
+    bool isBuilt = succeeded(partitioner.apply(trial));
+    for (auto [i, type] : llvm::enumerate(trial.getArgumentTypes()))
+      if (Signature(trial).argumentState(static_cast<unsigned>(i)))
+        seconds += memoryPrice * 1e-9 *
+                   static_cast<double>(byteSize(cast<ShapedType>(type)));
+    for (Operation &op : trial.getBody().front())
+      if (auto cost = dyn_cast<CostModel>(op))
+        seconds += std::max(
+            static_cast<double>(cost.getFlops()) / (computeGflops * 1e9),
+            static_cast<double>(cost.getBytes()) / (memoryGbs * 1e9));
+    symbols.erase(trial);
+    return isBuilt ? seconds : std::numeric_limits<double>::infinity();
+  }
+
+  /// Splits a group instead of those that split one of its states, or not any
+  /// more.
+  void flip(Group &group) {
+    group.isSplit = !group.isSplit;
+    if (!group.isSplit)
+      return;
+    llvm::SmallDenseSet<Operation *> states;
+    for (auto &[state, placement] : group.states)
+      states.insert(state);
+    for (Group &other : groups)
+      if (&other != &group && !other.isPinned)
+        for (auto &[state, placement] : other.states)
+          if (states.contains(state))
+            other.isSplit = false;
+  }
+
+  double getSecondsAfterFlip(Group &group) {
+    SmallVector<bool> before;
+    for (Group &any : groups)
+      before.push_back(any.isSplit);
+    flip(group);
+    double seconds = getSeconds();
+    for (auto [any, was] : llvm::zip_equal(groups, before))
+      any.isSplit = was;
+    return seconds;
+  }
+
+  void search() {
+    SmallVector<Group *> free;
+    for (Group &group : groups)
+      if (!group.isPinned)
+        free.push_back(&group);
+    constexpr size_t maxExhaustive = 6;
+    best = getSeconds();
+    if (free.size() > maxExhaustive) {
+      flipOneByOne(free);
+    } else {
+      unsigned choice = 0;
+      auto set = [&](unsigned mask) {
+        for (auto [i, group] : llvm::enumerate(free))
+          group->isSplit = (mask >> i & 1u) != 0;
+      };
+      for (unsigned mask = 1; mask < 1u << free.size(); ++mask) {
+        set(mask);
+        if (double seconds = getSeconds(); seconds < best) {
+          best = seconds;
+          choice = mask;
+        }
+      }
+      set(choice);
+    }
+    apply();
+  }
+
+  void flipOneByOne(ArrayRef<Group *> free) {
+    for (Group *next = free.front(); next;) {
+      next = nullptr;
+      for (Group *group : free)
+        if (double seconds = getSecondsAfterFlip(*group); seconds < best) {
+          best = seconds;
+          next = group;
+        }
+      if (next)
+        flip(*next);
+    }
+  }
+
+  void report() {
+    for (Group &group : groups) {
+      double other = getSecondsAfterFlip(group);
+      auto options = remarkOptions(getArgument(), "Partition");
+      StateOp state = group.states.front().first;
+      auto states = static_cast<int64_t>(group.states.size());
+      if (group.isSplit)
+        remark::passed(state.getLoc(), options)
+            << remark::metric("state", state.getSymName())
+            << remark::metric("states", states)
+            << remark::metric("saved_seconds", other - best);
+      else
+        remark::missed(state.getLoc(), options)
+            << remark::metric("state", state.getSymName())
+            << remark::metric("states", states)
+            << remark::metric("saved_seconds", best - other)
+            << remark::reason("the step would take longer");
+    }
+    apply();
+  }
+
+  Axis over = Axis::Tensor;
+  int64_t parts = 1;
+  func::FuncOp step;
+  SmallVector<Group, 0> groups;
+  llvm::MapVector<Operation *, Attribute> pinned;
+  double best = 0;
+};
+
+} // namespace

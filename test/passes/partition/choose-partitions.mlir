@@ -1,0 +1,25 @@
+// Tests which partitions are chosen for the language model of apply-partitions-gpt-ranks.mlir: over a fast link, those of
+// its blocks that are written there (twelve tokens are too few to split), over a slow one none; and that given ones are
+// kept, with those of their class.
+// RUN: sed 's/ {ingot.partition = .*}$//' %S/apply-partitions-gpt-ranks.mlir | ingot-opt "--ingot-attach-loss=loss=cross-entropy weigh" --ingot-differentiate --ingot-average-gradients --ingot-apply-optimizer=optimizer=momentum -o %t.mlir
+// RUN: ingot-opt %t.mlir "--ingot-choose-partitions=link-us=0 link-gbs=0.2 compute-gflops=1" --remarks-filter=choose-partitions --remark-format=emitRemark 2> %t.remarks | FileCheck %s --check-prefix=FAST
+// RUN: FileCheck %s --check-prefix=REMARKS --input-file %t.remarks
+// RUN: ingot-opt %t.mlir "--ingot-choose-partitions=link-us=1000" | FileCheck %s --check-prefix=SLOW
+// RUN: sed 's/^  ingot.state parameter @gate .*/& {ingot.partition = [{}, {tensor}]}/' %t.mlir | ingot-opt "--ingot-choose-partitions=link-us=1000" | FileCheck %s --check-prefix=PINNED
+
+// FAST-DAG: ingot.state parameter @wqkv {{.+}} {ingot.partition = [{}, {tensor = [16, 8, 8]}]}
+// FAST-DAG: ingot.state parameter @bqkv {{.+}} {ingot.partition = [{tensor = [16, 8, 8]}]}
+// FAST-DAG: ingot.state parameter @wo {{.+}} {ingot.partition = [{tensor}, {}]}
+// FAST-DAG: ingot.state parameter @up {{.+}} {ingot.partition = [{}, {tensor}]}
+// FAST-DAG: ingot.state parameter @down {{.+}} {ingot.partition = [{tensor}, {}]}
+// FAST-DAG: ingot.state parameter @wk {{.+}} {ingot.partition = [{}, {tensor}]}
+// FAST-DAG: ingot.state parameter @wo2 {{.+}} {ingot.partition = [{tensor}, {}]}
+// FAST-DAG: ingot.state parameter @down2 {{.+}} {ingot.partition = [{tensor}, {}]}
+// FAST-DAG: ingot.state moment @"wqkv/momentum" {{.+}} {ingot.partition = [{}, {tensor = [16, 8, 8]}]}
+// FAST-NOT: ingot.state parameter @wte {{.+}}ingot.partition
+// REMARKS: Partition
+// REMARKS: saved_seconds
+// SLOW-NOT: ingot.partition
+// PINNED-DAG: ingot.state parameter @gate {{.+}} {ingot.partition = [{}, {tensor}]}
+// PINNED-DAG: ingot.state parameter @down2 {{.+}} {ingot.partition = [{tensor}, {}]}
+// PINNED-NOT: ingot.state parameter @up : {{.+}} {ingot.partition
