@@ -69,6 +69,8 @@ static ordered_json formatSettings(const RunSettings &settings) {
     if (plateau.best)
       json["plateau"]["best"] = *plateau.best;
   }
+  if (settings.threads != 0)
+    json["threads"] = settings.threads;
   if (!settings.options.empty())
     json["options"] = settings.options;
   return json;
@@ -158,6 +160,8 @@ static std::optional<RunSettings> parseSettings(const nlohmann::json &json,
     settings.batchTokens = json["batch_tokens"].get<int64_t>();
   readNumber("ema", settings.ema);
   readNumber("rate_scale", settings.rateScale);
+  if (isCount("threads"))
+    settings.threads = json["threads"].get<int64_t>();
   if (json.contains("options") && json["options"].is_object())
     for (const auto &[name, values] : json["options"].items())
       if (values.is_array())

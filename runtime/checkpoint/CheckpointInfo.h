@@ -77,6 +77,9 @@ struct RunSettings {
     /// The factor of the learning rate.
     double factor = 1;
   } plateau;
+  /// The threads of steps, whose number decides the last bits of some sums; 0
+  /// where they are not the host's.
+  int64_t threads = 0;
   /// Other options that shape the run, by their names without dashes.
   std::map<std::string, std::vector<std::string>> options = {};
 };

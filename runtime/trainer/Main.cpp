@@ -89,6 +89,10 @@ static int run(int argc, char **argv, Console &console) {
                               /*keepsLines=*/true));
     return done;
   }
+  // Trials of --tune have it as well.
+  if (options.run.threads)
+    setenv("OMP_NUM_THREADS", std::to_string(*options.run.threads).c_str(),
+           /*overwrite=*/1);
   if (!manifest.dataParallel)
     checkRanks();
   std::optional<Launch> launch;

@@ -7,7 +7,8 @@ include(CMakePackageConfigHelpers)
 set(programs ingotc ingot-data ingot-measure ingot-report ingot-top)
 install(TARGETS ${programs} RUNTIME DESTINATION bin)
 # All that is installed, for builds of packages alone.
-add_custom_target(ingot-package-files DEPENDS ${programs} ingot_trainer_files)
+add_custom_target(ingot-package-files DEPENDS ${programs} ingot_trainer_files ingot-manuals)
+install(DIRECTORY "${CMAKE_BINARY_DIR}/share/" DESTINATION share)
 install(FILES LICENSE README.md CHANGELOG.md docs/third-party.md DESTINATION share/doc/ingot)
 install(DIRECTORY docs/examples/digits DESTINATION share/ingot/examples)
 

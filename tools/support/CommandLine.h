@@ -9,10 +9,12 @@
 #define INGOT_TOOLS_SUPPORT_COMMANDLINE_H
 
 #include "runtime/core/Error.h"
+#include "runtime/core/commandline/Completion.h"
 #include "runtime/core/commandline/ConfigFile.h"
 #include "runtime/core/commandline/HelpFormatter.h"
 #include "runtime/core/commandline/OptionChecks.h"
 #include "runtime/core/commandline/Suggestions.h"
+#include "tools/support/ManPage.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -89,6 +91,20 @@ parseCommandLine(CLI::App &app, int argc, const char *const *argv,
                  std::vector<runtime::EnvironmentVariable> variables = {},
                  const std::vector<std::string> &others = {},
                  const std::string &whose = {}) {
+  runtime::addCompletionOption(app);
+  // For packages: in no help.
+  app.add_flag_callback(
+         "--man-page",
+         [&app, variables] {
+           std::string page =
+               makeManPage(app, app.get_name(), app.version(), variables);
+           page.pop_back();
+           throw CLI::CallForVersion(page, 0);
+         },
+         "")
+      ->trigger_on_parse()
+      ->configurable(false)
+      ->group("");
   app.formatter(std::make_shared<runtime::HelpFormatter>(std::move(variables)));
   for (CLI::App *command : app.get_subcommands({}))
     command->formatter(std::make_shared<runtime::HelpFormatter>());

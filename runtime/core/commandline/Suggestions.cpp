@@ -97,7 +97,9 @@ ingot::runtime::findSimilar(const std::string &flag,
 std::vector<std::string> ingot::runtime::listOptions(const CLI::App &app) {
   std::vector<std::string> names;
   for (const CLI::Option *option : app.get_options())
-    for (const std::string &name : option->get_lnames())
-      names.push_back("--" + name);
+    // Without a group they are in no help.
+    if (!option->get_group().empty())
+      for (const std::string &name : option->get_lnames())
+        names.push_back("--" + name);
   return names;
 }

@@ -19,6 +19,9 @@
 
 namespace ingot::runtime {
 
+/// The most threads of a process that have work of their own.
+inline constexpr int kMostThreads = 256;
+
 struct OpenMpSettings {
   static constexpr int64_t kUnlimited = std::numeric_limits<int64_t>::max();
 

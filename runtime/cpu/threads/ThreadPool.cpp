@@ -30,9 +30,6 @@
 
 using namespace ingot::runtime;
 
-/// The most threads that have ranges of their own.
-static constexpr int kMostThreads = 256;
-
 /// A problem with the threads, and whether it has been reported.
 enum class ThreadProblem { None, Ignored, TooMany, TooFew, Taken };
 static std::atomic<ThreadProblem> threadProblem = ThreadProblem::None;

@@ -145,6 +145,7 @@ RunSettings Trainer::describeSettings() const {
     settings.best = *best;
   if (const Plateau *plateau = plan.getPlateau())
     settings.plateau = plateau->getState();
+  settings.threads = context.session.getDevice().getParallelism().threads;
   settings.options = options.line.shaping;
   return settings;
 }
@@ -196,6 +197,9 @@ void Trainer::compareRanks() {
        {"--tune", options.tune.isOn ? 1 : 0},
        {"--tune=measure", options.tune.measureSeconds ? 1 : 0}},
       hint);
+  // Machines of a run may differ.
+  if (own.info.settings)
+    own.info.settings->threads = 0;
   context.ranks.checkEqual(computeCrc32(formatInfo(own)), "run", hint);
 }
 

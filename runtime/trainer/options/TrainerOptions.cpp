@@ -8,6 +8,7 @@
 #include "runtime/trainer/options/TrainerOptions.h"
 
 #include "runtime/core/Error.h"
+#include "runtime/core/commandline/Completion.h"
 #include "runtime/core/commandline/ConfigFile.h"
 #include "runtime/core/commandline/HelpFormatter.h"
 #include "runtime/core/commandline/OptionChecks.h"
@@ -36,7 +37,7 @@ public:
 
 /// The variables of the environment that a trainer reads.
 static constexpr EnvironmentVariable kVariables[] = {
-    {"OMP_NUM_THREADS", "Threads [the processors that the process may use]"},
+    {"OMP_NUM_THREADS", "Threads, where --threads is not given"},
     {"OMP_PLACES, OMP_PROC_BIND", "Processors that threads are bound to"},
     {"INGOT_MAX_ISA",
      "Leave out instructions above this level, such as x86-64-v3"},
@@ -71,6 +72,7 @@ OptionTable::OptionTable(Options &options, const Manifest &manifest) {
              "    --save run --epochs 5\n"
              "  TRAINER --eval-data eval.npz --resume run --evaluate");
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  addCompletionOption(app);
   // The help has groups, and options in them, in this order.
   options.data.bind(app, manifest);
   options.run.bind(app, manifest);
@@ -313,15 +315,33 @@ ParsedOptions ingot::runtime::parseOptions(int argc, const char *const *argv,
   return {std::move(options), ""};
 }
 
-std::vector<std::string> ingot::runtime::listTrainerOptions() {
-  // A trainer that has all of them.
+/// Describes a trainer that has all options.
+static Manifest describeAllOptions() {
   Manifest manifest;
   manifest.dataParallel = true;
   manifest.states.emplace_back().name = "loss_scale";
   for (const KnownHyperparameter &known : getKnownHyperparameters())
     manifest.hyperparameters.push_back({known.name, 0});
+  return manifest;
+}
+
+std::vector<std::string> ingot::runtime::listTrainerOptions() {
   Options options;
-  return listOptions(OptionTable(options, manifest).app);
+  return listOptions(OptionTable(options, describeAllOptions()).app);
+}
+
+void ingot::runtime::viewTrainerOptions(
+    const std::function<void(const CLI::App &,
+                             const std::vector<EnvironmentVariable> &)> &view) {
+  Options options;
+  OptionTable table(options, describeAllOptions());
+  // Defaults of hyperparameters are those of the optimizer.
+  for (const KnownHyperparameter &known : getKnownHyperparameters())
+    table.app.get_option(getFlag(known.name))->default_str("");
+  table.app.description("Trains the model that ingotc compiled into it. "
+                        "TRAINER --help has the options of that one, which "
+                        "may be fewer.");
+  view(table.app, {std::begin(kVariables), std::end(kVariables)});
 }
 
 void ingot::runtime::checkRanks() {

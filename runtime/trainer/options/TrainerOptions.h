@@ -11,12 +11,19 @@
 #include "runtime/core/Manifest.h"
 #include "runtime/trainer/options/Options.h"
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+namespace CLI {
+class App;
+}
+
 namespace ingot::runtime {
+
+struct EnvironmentVariable;
 
 /// The parsed command line: options, or the output of --help or --version in
 /// `answer`.
@@ -45,6 +52,12 @@ std::string listWithoutEffect(const Options &options);
 
 /// The options that trainers may have, with their dashes.
 std::vector<std::string> listTrainerOptions();
+
+/// Calls `view` with the table of all of them, and the variables of the
+/// environment, for documents.
+void viewTrainerOptions(
+    const std::function<void(const CLI::App &,
+                             const std::vector<EnvironmentVariable> &)> &view);
 
 /// Throws usageError if the environment has more than one rank, which requires
 /// a trainer compiled with --data-parallel.

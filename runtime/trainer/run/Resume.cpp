@@ -177,6 +177,11 @@ void ingot::runtime::inheritSettings(Options &options, const Manifest &manifest,
 void ingot::runtime::compareRuns(const RunSettings &now,
                                  const RunSettings &saved, int64_t step,
                                  bool isEndless, Console &console) {
+  if (now.threads != saved.threads && now.threads != 0 && saved.threads != 0)
+    console.noteOnce(fmt::format(
+        "steps run in {} {}; those of the checkpoint's run ran in {}: sums may "
+        "have other last bits",
+        now.threads, now.threads == 1 ? "thread" : "threads", saved.threads));
   if (now.stepSamples != saved.stepSamples && now.position && saved.position)
     console.noteOnce(fmt::format(
         "steps take {} samples on {} {}; those of the checkpoint's run took {} "

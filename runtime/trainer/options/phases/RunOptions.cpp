@@ -5,6 +5,7 @@
 #include "runtime/core/Error.h"
 #include "runtime/core/commandline/OptionBinding.h"
 #include "runtime/core/commandline/OptionChecks.h"
+#include "runtime/core/machine/OpenMpSettings.h"
 #include "runtime/trainer/options/phases/Hyperparameters.h"
 #include "runtime/trainer/options/phases/OptionWords.h"
 
@@ -165,6 +166,13 @@ void RunOptions::bind(CLI::App &app, const Manifest &manifest) {
       ->type_name("N")
       ->check(atLeast(0))
       ->group(kRun);
+  if (manifest.target.tuning == TuningPlace::Host)
+    app.add_option("--threads", threads,
+                   "Threads of steps [OMP_NUM_THREADS, or the processors that "
+                   "the process may use]")
+        ->type_name("N")
+        ->check(isIntegerFrom(1, kMostThreads))
+        ->group(kRun);
   bindRates(app);
   app.add_option("--ema", ema,
                  "Evaluate and export the exponential moving average of the "

@@ -47,6 +47,8 @@ struct RunOptions {
   std::optional<int64_t> earlyStop;
   double minDelta = 0;
   NanPolicy nan = NanPolicy::Stop;
+  /// The threads of steps; those of OMP_NUM_THREADS without it.
+  std::optional<int64_t> threads;
   /// The loss scale of the first step, with dynamic loss scaling only.
   std::optional<double> lossScale;
 

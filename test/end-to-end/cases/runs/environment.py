@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What surrounds a trainer: limits on threads, and places for them."""
 
+import json
 import os
 import shutil
 
@@ -54,6 +55,31 @@ def too_many(ingot):
     env = {"OMP_NUM_THREADS": "100000"}
     said = ingot.succeed([digits(ingot), "--data", DATA, "--steps", "1"], env=env).err
     check("CPU, 256 threads" in said and "note: OMP_NUM_THREADS" in said, said)
+
+
+@case("threads-option")
+def threads_option(ingot):
+    """--threads wins over OMP_NUM_THREADS; the log, its options and the checkpoint say it."""
+    trainer, save, log = digits(ingot), ingot.path("threads"), ingot.path("threads.jsonl")
+    run = [trainer, "--data", DATA, "--log", log]
+    command = [*run, "--steps", "2", "--threads", "2", "--save", save]
+    said = ingot.succeed(command, env={"OMP_NUM_THREADS": "5"}).err
+    check("CPU, 2 threads" in said, said)
+    configuration = log.with_name("threads.jsonl.toml").read_text()
+    check("threads = 2" in configuration and "CPU, 2 threads" in configuration, configuration)
+    settings = json.loads((save / "step-2/checkpoint.json").read_text())["settings"]
+    check(settings["threads"] == 2, f"the checkpoint says {settings}")
+    # Another number is not inherited, and does not go without a word.
+    said = ingot.succeed([*run, "--steps", "3", "--resume", save], env={"OMP_NUM_THREADS": "1"}).err
+    check("CPU, 1 thread " in said, said)
+    check("note: steps run in 1 thread; those of the checkpoint's run ran in 2: " in said, said)
+    said = ingot.succeed([*run, "--steps", "3", "--resume", save, "--threads", "2"]).err
+    check("those of the checkpoint's run ran in" not in said, said)
+    for wrong in ("0", "-1", "257", "two", "1.5", "99999999999999999999"):
+        ingot.check_error([*run, "--steps", "1", "--threads", wrong], 2, "--threads", f"'{wrong}'")
+    # Of a trainer, not of its compiler.
+    model = [DIGITS / "digits.onnx", "--loss", "cross-entropy"]
+    ingot.check_error(ingot.ingotc(*model, "-o", ingot.path("t"), "--threads", "2"), 2, "--threads", "the trainer")
 
 
 @case("system-without-threads")
