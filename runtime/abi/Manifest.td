@@ -321,6 +321,13 @@ def ModuleSpec : Object<"ModuleSpec", [
     DefaultKey<ListOf<Text>, "compiler_options", [{
       The options of `ingotc`, with their dashes, which trainers tell from unknown ones.
     }]>,
+    DefaultKey<Text, "command", [{
+      The command line of `ingotc` as a shell reads it, without the files that it writes.
+    }]>,
+    DefaultKey<ListOf<Text>, "recipe", [{
+      The words of that command line that decide what is trained, with the loss and the optimizer, which a resumed run
+      compares with those of its checkpoint. Batches are not among them: the run says what steps take.
+    }]>,
     DefaultKey<ListOf<Text>, "shifted_labels", [{
       The inputs `[samples, tokens]` that the model shifts itself. Files of tokens give them the tokens of the sample,
       not the ones that follow.

@@ -69,6 +69,9 @@ static ordered_json formatSettings(const RunSettings &settings) {
     if (plateau.best)
       json["plateau"]["best"] = *plateau.best;
   }
+  if (!settings.command.empty())
+    json["compiled"] = {{"command", settings.command},
+                        {"recipe", settings.recipe}};
   if (settings.threads != 0)
     json["threads"] = settings.threads;
   if (!settings.options.empty())
@@ -160,6 +163,15 @@ static std::optional<RunSettings> parseSettings(const nlohmann::json &json,
     settings.batchTokens = json["batch_tokens"].get<int64_t>();
   readNumber("ema", settings.ema);
   readNumber("rate_scale", settings.rateScale);
+  if (json.contains("compiled") && json["compiled"].is_object() &&
+      json["compiled"].contains("command") &&
+      json["compiled"]["command"].is_string())
+    settings.command = json["compiled"]["command"].get<std::string>();
+  if (!settings.command.empty() && json["compiled"].contains("recipe") &&
+      json["compiled"]["recipe"].is_array())
+    for (const auto &word : json["compiled"]["recipe"])
+      if (word.is_string())
+        settings.recipe.push_back(word.get<std::string>());
   if (isCount("threads"))
     settings.threads = json["threads"].get<int64_t>();
   if (json.contains("options") && json["options"].is_object())

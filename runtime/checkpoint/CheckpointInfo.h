@@ -77,6 +77,10 @@ struct RunSettings {
     /// The factor of the learning rate.
     double factor = 1;
   } plateau;
+  /// How the trainer was compiled (Manifest's `command` and `recipe`); empty in
+  /// checkpoints of earlier versions.
+  std::string command;
+  std::vector<std::string> recipe = {};
   /// The threads of steps, whose number decides the last bits of some sums; 0
   /// where they are not the host's.
   int64_t threads = 0;

@@ -38,6 +38,8 @@ CheckpointInfo EmbeddedSession::describe() const {
   // Samples are the caller's, and the average of the weights is not kept.
   settings.position.reset();
   settings.ema = 0;
+  settings.command = manifest.command;
+  settings.recipe = manifest.recipe;
   // Each session may have its own.
   settings.threads = 0;
   info.settings = settings;

@@ -103,6 +103,7 @@ std::string ingot::runtime::inspectAsJson(const Manifest &manifest,
   const FunctionSpec &step = findLargestStep(manifest);
   ordered_json json = {{"model", manifest.model},
                        {"producer", manifest.producer},
+                       {"command", manifest.command},
                        {"target", manifest.target.kind},
                        {"features", manifest.target.features},
                        {"precision", manifest.precision},
@@ -165,6 +166,8 @@ std::string ingot::runtime::inspectAsText(const Manifest &manifest,
       "{}: {} for {}, loss {}, optimizer {}, precision {}, batch {}\n",
       manifest.model, manifest.producer, manifest.target.kind, manifest.loss,
       manifest.optimizer, manifest.precision, manifest.batch);
+  if (!manifest.command.empty())
+    text += "compiled by: " + manifest.command + "\n";
   text += fmt::format(
       "\nmemory at the peak  {:>12}\n",
       describeBytes(getMemory(manifest, step, "peak_bytes", ranks)));

@@ -145,6 +145,8 @@ RunSettings Trainer::describeSettings() const {
     settings.best = *best;
   if (const Plateau *plateau = plan.getPlateau())
     settings.plateau = plateau->getState();
+  settings.command = context.getManifest().command;
+  settings.recipe = context.getManifest().recipe;
   settings.threads = context.session.getDevice().getParallelism().threads;
   settings.options = options.line.shaping;
   return settings;

@@ -7,6 +7,7 @@
 #include "runtime/trainer/options/TrainerOptions.h"
 #include "runtime/trainer/options/phases/Hyperparameters.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <initializer_list>
 #include <map>
@@ -174,9 +175,34 @@ void ingot::runtime::inheritSettings(Options &options, const Manifest &manifest,
     console.noteOnce("resumes the checkpoint's run with " + changes);
 }
 
+/// Returns the words that only the first has.
+static std::string findOthers(const std::vector<std::string> &words,
+                              const std::vector<std::string> &others) {
+  std::string text;
+  for (const std::string &word : words)
+    if (std::find(others.begin(), others.end(), word) == others.end())
+      text += (text.empty() ? "" : " ") + word;
+  return text;
+}
+
+/// Says what trainers of different compilations train otherwise.
+static void compareTrainers(const RunSettings &now, const RunSettings &saved,
+                            Console &console) {
+  if (now.command.empty() || saved.command.empty())
+    return;
+  std::string own = findOthers(now.recipe, saved.recipe),
+              other = findOthers(saved.recipe, now.recipe);
+  if (!own.empty() || !other.empty())
+    console.noteOnce(fmt::format(
+        "this trainer was compiled {}; that of the checkpoint's run {}",
+        own.empty() ? "without " + other : "with " + own,
+        other.empty() ? "without " + own : "with " + other));
+}
+
 void ingot::runtime::compareRuns(const RunSettings &now,
                                  const RunSettings &saved, int64_t step,
                                  bool isEndless, Console &console) {
+  compareTrainers(now, saved, console);
   if (now.threads != saved.threads && now.threads != 0 && saved.threads != 0)
     console.noteOnce(fmt::format(
         "steps run in {} {}; those of the checkpoint's run ran in {}: sums may "

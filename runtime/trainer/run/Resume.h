@@ -22,9 +22,10 @@ class Console;
 void inheritSettings(Options &options, const Manifest &manifest,
                      const RunSettings &saved, Console &console);
 
-/// Says what else differs: the threads of steps, the samples of a step with
-/// another number of ranks, the length of a schedule, and a run that has nothing
-/// left to do, which one without an end has not.
+/// Says what else differs: how trainers were compiled, as far as it decides
+/// what is trained, the threads of steps, the samples of a step with another
+/// number of ranks, the length of a schedule, and a run that has nothing left
+/// to do, which one without an end has not.
 void compareRuns(const RunSettings &now, const RunSettings &saved, int64_t step,
                  bool isEndless, Console &console);
 

@@ -235,6 +235,16 @@ std::string Compiler::manifest(runtime::WeightsKind storage) {
   runtime::ModuleSpec described = buildManifest(*model.module, storage);
   described.target = target.describe();
   described.compilerOptions = options.names;
+  auto given = options.given;
+  // --fit has found it.
+  if (options.import.batch)
+    given["batch"] = {std::to_string(*options.import.batch)};
+  std::vector<std::string> words = makeWords(given);
+  words.insert(words.begin(), {"ingotc", described.model});
+  described.command = quoteForShell(words);
+  described.recipe = makeWords(options.shaping);
+  described.recipe.push_back("--loss=" + described.loss);
+  described.recipe.push_back("--optimizer=" + described.optimizer);
   SymbolTable symbols(*model.module);
   for (const auto &segment : model.exportTemplate.segments) {
     if (segment.literalBytes > 0)

@@ -356,6 +356,61 @@ static CLI::Option *addTuning(CLI::App &app, Tuning &tuning,
   return tune;
 }
 
+/// Whether an option decides what is trained: those of the model and of
+/// training do, except for the ones that say how.
+static bool isShaping(const CLI::Option &option) {
+  constexpr llvm::StringLiteral groups[] = {"Model", "What is trained",
+                                            "Precision", "Ranks"};
+  // Batches are compared by samples; the loss and the optimizer by what they
+  // mean.
+  constexpr llvm::StringLiteral others[] = {"allow-unmatched",
+                                            "batch",
+                                            "bucket-mb",
+                                            "checkpoint",
+                                            "data-parallel",
+                                            "external-data",
+                                            "grad-accumulation",
+                                            "loops",
+                                            "loss",
+                                            "metrics",
+                                            "optimizer",
+                                            "optimizer-model",
+                                            "zero"};
+  llvm::StringRef name = option.get_lnames().front();
+  return name == "tf32" || (llvm::is_contained(groups, option.get_group()) &&
+                            !llvm::is_contained(others, name));
+}
+
+/// Keeps the options that were given, whether on the command line or in a file.
+static void keepGiven(const CLI::App &app, CompilerOptions &options) {
+  constexpr llvm::StringLiteral others[] = {
+      "config",   "dump-passes", "output",  "plan",
+      "plan-gpu", "report",      "remarks", "print-pipeline"};
+  for (const CLI::Option *option : app.get_options()) {
+    if (option->count() == 0 || option->get_lnames().empty() ||
+        !option->get_configurable())
+      continue;
+    const std::string &name = option->get_lnames().front();
+    if (llvm::is_contained(others, name))
+      continue;
+    std::vector<std::string> values = option->reduced_results();
+    options.given[name] = values;
+    bool isDefault =
+        values.size() == 1 && values.front() == option->get_default_str();
+    if (isShaping(*option) && !isDefault)
+      options.shaping[name] = values;
+  }
+}
+
+std::vector<std::string> ingot::makeWords(
+    const std::map<std::string, std::vector<std::string>> &options) {
+  std::vector<std::string> words;
+  for (const auto &[name, values] : options)
+    for (const std::string &value : values)
+      words.push_back("--" + name + (value == "true" ? "" : "=" + value));
+  return words;
+}
+
 std::optional<CompilerOptions>
 ingot::parseCompilerOptions(int argc, const char *const *argv) {
   CompilerOptions options;
@@ -414,6 +469,7 @@ ingot::parseCompilerOptions(int argc, const char *const *argv) {
         runtime::collectConfiguration(app));
     return std::nullopt;
   }
+  keepGiven(app, options);
   if (!options.gpu.empty()) {
     if (options.pipeline->target != "cuda")
       throw usageError("--plan-gpu", "predicts steps on GPUs",

@@ -13,6 +13,7 @@
 #include "passes/PipelineOptions.h"
 #include "passes/cost/Cluster.h"
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -39,6 +40,9 @@ struct CompilerOptions {
   std::string program, model, output;
   /// The names of all options, with their dashes.
   std::vector<std::string> names;
+  /// The options that were given, by their names without dashes, without files
+  /// that are written; and those of them that decide what is trained.
+  std::map<std::string, std::vector<std::string>> given, shaping;
   onnx_import::ImportOptions import;
   /// The options that passes read. Shared by copies of these options.
   std::shared_ptr<PipelineOptions> pipeline =
@@ -79,6 +83,10 @@ struct CompilerOptions {
 /// Throws runtime::Error for wrong usage.
 std::optional<CompilerOptions> parseCompilerOptions(int argc,
                                                     const char *const *argv);
+
+/// The options that were given as words of a command line.
+std::vector<std::string>
+makeWords(const std::map<std::string, std::vector<std::string>> &options);
 
 /// Joins words to a line as a POSIX shell reads it.
 std::string quoteForShell(llvm::ArrayRef<std::string> words);
