@@ -2,7 +2,6 @@
 
 #include "runtime/comm/Communicator.h"
 
-#include "runtime/comm/LostRank.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/File.h"
 #include "runtime/core/files/Crc32.h"

@@ -29,6 +29,12 @@ Error ingot::runtime::failure(const std::string &where, const std::string &what,
   return Error(ExitCode::Failed, where, what, hint);
 }
 
+Error ingot::runtime::lostRank(const std::string &where,
+                               const std::string &what,
+                               const std::string &hint) {
+  return Error(ExitCode::LostRank, where, what, hint);
+}
+
 Error ingot::runtime::usageError(const std::string &where,
                                  const std::string &what,
                                  const std::string &hint) {

@@ -14,7 +14,13 @@
 namespace ingot::runtime {
 
 /// The exit statuses of a trainer, a contract with scripts.
-enum class ExitCode { Done = 0, Failed = 1, Usage = 2, BadInput = 3 };
+enum class ExitCode {
+  Done = 0,
+  Failed = 1,
+  Usage = 2,
+  BadInput = 3,
+  LostRank = 4
+};
 
 /// An error that ends the run. It is thrown anywhere in the runtime, and main
 /// prints it as `error: WHERE: WHAT` and `hint: HINT`. It never crosses the C
@@ -41,6 +47,10 @@ private:
 /// An error of a run that failed (exit 1).
 Error failure(const std::string &where, const std::string &what,
               const std::string &hint);
+/// An error of a rank that another one does not answer (exit 4), for scripts
+/// that start such runs anew.
+Error lostRank(const std::string &where, const std::string &what,
+               const std::string &hint);
 /// An error of usage (exit 2).
 Error usageError(const std::string &where, const std::string &what,
                  const std::string &hint);

@@ -2,7 +2,6 @@
 
 #include "tools/support/ManPage.h"
 
-#include "runtime/comm/LostRank.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/commandline/OptionView.h"
 
@@ -132,7 +131,7 @@ ingot::makeManPage(const CLI::App &app, const std::string &program,
         std::pair(ExitCode::Usage, "It was called in a wrong way."),
         std::pair(ExitCode::BadInput,
                   "The model, the data or a checkpoint is at fault."),
-        std::pair(kLostRank,
+        std::pair(ExitCode::LostRank,
                   "A trainer does not reach another rank of its run.")})
     text += fmt::format(".TP\n.B {}\n{}\n", static_cast<int>(status),
                         escape(meaning));

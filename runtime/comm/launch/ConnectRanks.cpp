@@ -2,7 +2,6 @@
 
 #include "runtime/comm/launch/ConnectRanks.h"
 
-#include "runtime/comm/LostRank.h"
 #include "runtime/comm/WireCollectives.h"
 #include "runtime/comm/mpi/MpiLibrary.h"
 #include "runtime/comm/tcp/TcpWire.h"

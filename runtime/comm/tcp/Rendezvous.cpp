@@ -2,7 +2,6 @@
 
 #include "runtime/comm/tcp/Rendezvous.h"
 
-#include "runtime/comm/LostRank.h"
 #include "runtime/comm/Tree.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/File.h"

@@ -4,8 +4,8 @@
 
 #include "runtime/abi/Shard.h"
 #include "runtime/comm/Communicator.h"
-#include "runtime/comm/LostRank.h"
 #include "runtime/core/DType.h"
+#include "runtime/core/Error.h"
 
 #include <stdexcept>
 #include <thread>

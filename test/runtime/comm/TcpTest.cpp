@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/comm/LostRank.h"
 #include "runtime/comm/WireCollectives.h"
 #include "runtime/comm/tcp/TcpWire.h"
+#include "runtime/core/Error.h"
 
 #include <gtest/gtest.h>
 
@@ -62,7 +62,8 @@ struct Tcp : testing::Test {
 };
 
 /// The error of a rank that does not meet the others.
-std::string meetInVain(const Meeting &meeting, ExitCode code = kLostRank) {
+std::string meetInVain(const Meeting &meeting,
+                       ExitCode code = ExitCode::LostRank) {
   try {
     meetByTcp(meeting);
     return "has met them";
