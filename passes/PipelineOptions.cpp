@@ -63,7 +63,7 @@ llvm::Error PipelineOptions::check() const {
         fp8Scaling.getName(),
         "delayed scales would have to agree over ranks and micro-batches",
         "choose current, block or mx");
-  return RematNames::parse(remat.getName(), remat.getGivenTexts()).takeError();
+  return RematNames::combine(remat.getName(), *remat).takeError();
 }
 
 /// Quotes a text, where MLIR has to have quotes to parse it as the value of an
@@ -92,7 +92,9 @@ llvm::Expected<std::string> PipelineOptions::print() const {
       std::string written = option->getName().str();
       if (!option->isFlag())
         written += "=" + quote(text);
-      if (!isReadAs(written, i, text))
+      bool isQuotable =
+          !StringRef(text).contains('\'') || !StringRef(text).contains('"');
+      if (!isQuotable || !isReadAs(written, i, text))
         return makeOptionError(option->getName(),
                                "'" + text + "' cannot be written in a pipeline",
                                "use one kind of quotation marks, and no spaces "

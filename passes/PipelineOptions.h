@@ -38,14 +38,14 @@ struct PipelineOptions : OptionTable,
                                  joinChoices(getOptimizerNames()) +
                                      " (that of --optimizer-model, or adamw)",
                                  "", oneOf(getOptimizerNames())};
-  Setting<std::string> noDecay{
+  Setting<NamePattern> noDecay{
       *this, "no-decay REGEX",
       "parameters without weight decay: a regular expression, or "
       "norms-and-biases, which trainers can leave out themselves"};
-  ListSetting group{*this, "group NAME=REGEX",
-                    "parameters of which the trainer can set the "
-                    "learning rate and weight decay apart, and freeze for a "
-                    "time, with --group NAME:..."};
+  ListSetting<ParameterGroup> group{
+      *this, "group NAME=REGEX",
+      "parameters of which the trainer can set the learning rate and weight "
+      "decay apart, and freeze for a time, with --group NAME:..."};
   Setting<bool> clip{*this, "clip",
                      "compile in gradient clipping by global norm"};
   Setting<bool> guard{
@@ -69,10 +69,10 @@ struct PipelineOptions : OptionTable,
       "scales of fp8: current (of each tensor, in each step), delayed (of the "
       "last 16 steps), block (of 128 elements) or mx (of 32 elements)",
       "current", oneOf(kFloat8Scalings)};
-  Setting<std::string> keepFp32{
+  Setting<NamePattern> keepFp32{
       *this, "keep-fp32 REGEX",
       "ONNX nodes that stay in fp32 (regular expression)"};
-  Setting<std::string> forceLow{
+  Setting<NamePattern> forceLow{
       *this, "force-low REGEX",
       "additional ONNX nodes that run in 16 bits (regular expression)"};
   Setting<bool> exactMath{
@@ -133,14 +133,14 @@ struct PipelineOptions : OptionTable,
       "0: one kernel per op, no library calls, no reuse of memory; 1: fused, "
       "with little optimization of kernels; 2 and 3: fused",
       2, between(0U, 3U)};
-  Setting<std::string> memoryBudget{
+  Setting<MemorySize> memoryBudget{
       *this, "memory-budget [at-least:]SIZE|N%",
       "SIZE of all planned memory, or N% of the activations: recompute until "
-      "the step fits, with at-least: as far as it can",
-      "", memorySize(/*allowPercent=*/true)};
-  ListSetting remat{*this, "remat RULE",
-                    "save=REGEX or recompute=REGEX: whether to save or "
-                    "recompute the results of ONNX nodes with such names"};
+      "the step fits, with at-least: as far as it can"};
+  ListSetting<RematRule> remat{
+      *this, "remat RULE",
+      "save=REGEX or recompute=REGEX: whether to save or recompute the results "
+      "of ONNX nodes with such names"};
 
   Setting<int64_t> lossChunks{
       *this, "loss-chunks N",

@@ -140,7 +140,7 @@ ArtifactsImporter::classify(const onnx::ModelProto &graph) {
   if (failed(keepTrainable(options, metadata.parameterNames, context)))
     return failure();
   ImportOptions chosen = options;
-  chosen.trainable.clear();
+  chosen.trainable = {};
   return classifyInitializers(graph.graph(), metadata, chosen, context);
 }
 

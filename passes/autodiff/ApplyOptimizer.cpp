@@ -13,7 +13,6 @@
 #include "dialects/ingot/ir/Signature.h"
 #include "dialects/ingot/ir/States.h"
 #include "dialects/ingot/support/Imported.h"
-#include "dialects/ingot/support/NamePattern.h"
 #include "dialects/ingot/support/Remarks.h"
 #include "passes/autodiff/Optimizers.h"
 #include "passes/options/OptionValues.h"
@@ -44,7 +43,7 @@ namespace {
 /// Parameters with hyperparameters of their own.
 struct Group {
   std::string name;
-  std::shared_ptr<llvm::Regex> pattern;
+  NamePattern pattern;
   /// The optimizers of matrices, and of norms and biases.
   std::unique_ptr<Optimizer> optimizer, ofVectors;
   /// Whether its parameters change in this step: a scalar of bits.
@@ -64,8 +63,8 @@ struct Request {
   std::unique_ptr<Optimizer> optimizer, ofVectors;
   /// Defaults that an imported optimizer has; null without one.
   DictionaryAttr given;
-  /// Null if weight decay applies to all names.
-  std::shared_ptr<llvm::Regex> withoutDecay;
+  /// The parameters to which weight decay does not apply.
+  NamePattern withoutDecay;
   /// Whether norms and biases never decay, and whether some of them may.
   bool vectorsStay = false, vectorsDecay = false;
   std::vector<Group> groups;
@@ -78,7 +77,7 @@ struct Request {
   /// Returns the group of a parameter; null if it is in none.
   Group *findGroup(StringRef parameter) {
     for (Group &group : groups)
-      if (group.pattern->match(parameter))
+      if (group.pattern.match(parameter))
         return &group;
     return nullptr;
   }
@@ -133,7 +132,7 @@ static bool isVector(StringRef name, RankedTensorType type) {
 
 bool Request::decays(StringRef parameter, RankedTensorType type) const {
   return !(vectorsStay && isVector(parameter, type)) &&
-         (!withoutDecay || !withoutDecay->match(parameter));
+         !withoutDecay.match(parameter);
 }
 
 /// The element type that updates are computed in.
@@ -159,41 +158,25 @@ FailureOr<Request> ApplyOptimizer::readOptions() {
   if (llvm::Error error = checkChoice("optimizer-precision", optimizerPrecision,
                                       kOptimizerPrecisions))
     return emitUserError(&getContext(), std::move(error));
-  request.vectorsStay = noDecay == kNormsAndBiases;
-  auto regex = parseNamePattern("no-decay",
-                                request.vectorsStay ? "" : StringRef(noDecay));
-  if (!regex)
-    return emitUserError(&getContext(), regex.takeError());
+  request.vectorsStay = noDecay.getText() == kNormsAndBiases;
   request.optimizer = Optimizer::create(request.name);
   request.ofVectors = Optimizer::create(request.name);
   request.lowMoments = optimizerPrecision == "bf16";
-  request.withoutDecay = std::move(*regex);
+  if (!request.vectorsStay)
+    request.withoutDecay = noDecay;
   if (failed(readGroups(request)))
     return failure();
   return request;
 }
 
 LogicalResult ApplyOptimizer::readGroups(Request &request) {
-  for (StringRef text : group) {
-    auto [name, pattern] = text.split('=');
-    bool isName = !name.empty() && llvm::all_of(name, [](char c) {
-      return llvm::isAlnum(c) || c == '_' || c == '-';
-    });
-    if (!isName || pattern.empty())
-      return emitOptionError(&getContext(), "group",
-                             "'" + text + "' is not NAME=REGEX",
-                             "as in --group head=classifier; a name has "
-                             "letters, digits, - and _");
+  for (const auto &[name, pattern] : *group) {
     for (const Group &other : request.groups)
       if (other.name == name)
         return emitOptionError(&getContext(), "group",
                                "there are two groups '" + name + "'",
                                "give each a name of its own");
-    auto regex = parseNamePattern("group", pattern);
-    if (!regex)
-      return emitUserError(&getContext(), regex.takeError());
-    request.groups.push_back({name.str(), std::move(*regex),
-                              Optimizer::create(request.name),
+    request.groups.push_back({name, pattern, Optimizer::create(request.name),
                               Optimizer::create(request.name)});
   }
   return success();

@@ -182,14 +182,14 @@ def ApplyOptimizer : Pass<"ingot-apply-optimizer", "::mlir::ModuleOp"> {
   let options = [
     Option<"optimizer", "optimizer", "std::string", "\"\"",
            "one of the names above; that of the imported step, else adamw">,
-    Option<"noDecay", "no-decay", "std::string", "\"\"",
+    Option<"noDecay", "no-decay", "::ingot::NamePattern", "",
            "regular expression: parameters with a matching name have no weight decay; or norms-and-biases">,
     Option<"clip", "clip", "bool", "false", "clip gradients by their global norm">,
     Option<"clipNorm", "clip-norm", "double", "1.0",
            "default of the trainer's option for the norm to clip at; 0 does not clip">,
     Option<"optimizerPrecision", "optimizer-precision", "std::string", "\"fp32\"",
            "fp32 or bf16: precision in which moments are stored">,
-    ListOption<"group", "group", "std::string",
+    ListOption<"group", "group", "::ingot::ParameterGroup",
                "NAME=REGEX: parameters with hyperparameters of their own">];
   let statistics = [
     Statistic<"numUpdated", "updated", "parameters updated">,

@@ -226,7 +226,7 @@ def ChunkLoss : Pass<"ingot-chunk-loss", "::mlir::func::FuncOp"> {
     Option<"minRows", "min-rows", "int64_t", "0", "minimum number of rows of a chunk; 0: the target's">,
     Option<"maxParts", "max-parts", "int64_t", "16", "maximum number of chunks where one divides the rows">,
     Option<"minBytes", "min-bytes", "int64_t", "16 << 20", "minimum number of bytes saved">,
-    Option<"memoryBudget", "memory-budget", "std::string", "\"\"",
+    Option<"memoryBudget", "memory-budget", "::ingot::MemorySize", "",
            "the budget of the step; without one, targets with much memory compute losses whole">];
   let statistics = [Statistic<"numChunked", "chunked", "chunked losses">];
 }

@@ -3,8 +3,8 @@
 #include "passes/options/OptionValues.h"
 
 #include "dialects/ingot/ir/Diagnostics.h"
-#include "dialects/ingot/support/NamePattern.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 
 #include <charconv>
 
@@ -68,28 +68,51 @@ llvm::Expected<MemorySize> MemorySize::parse(StringRef option, StringRef text,
                                          : "invalid size '" + whole.str() + "'",
                            hint);
   }
-  return MemorySize{isPercent ? number : bytes, isPercent, isLeast};
+  MemorySize size;
+  size.number = isPercent ? number : bytes;
+  size.isPercent = isPercent;
+  size.isLeast = isLeast;
+  size.text = whole.str();
+  return size;
+}
+
+llvm::Expected<RematRule> RematRule::parse(StringRef option, StringRef text) {
+  auto [key, value] = text.split('=');
+  if ((key != "save" && key != "recompute") || value.empty())
+    return makeOptionError(
+        option, "'" + text + "' is not save=REGEX or recompute=REGEX",
+        "name ONNX nodes, like save=attn");
+  auto pattern = NamePattern::parse(option, value);
+  if (!pattern)
+    return pattern.takeError();
+  return RematRule{key == "save", std::move(*pattern)};
 }
 
 llvm::Expected<RematNames>
-RematNames::parse(StringRef option, llvm::ArrayRef<std::string> texts) {
+RematNames::combine(StringRef option, llvm::ArrayRef<RematRule> rules) {
   RematNames names;
-  for (StringRef text : texts) {
-    auto [key, value] = text.split('=');
-    auto *regex = key == "save"        ? &names.save
-                  : key == "recompute" ? &names.recompute
-                                       : nullptr;
-    if (!regex || value.empty())
-      return makeOptionError(
-          option, "'" + text + "' is not save=REGEX or recompute=REGEX",
-          "name ONNX nodes, like save=attn");
-    if (*regex)
-      return makeOptionError(option, "'" + key + "' is given twice",
+  for (const RematRule &rule : rules) {
+    NamePattern &pattern = rule.saves ? names.save : names.recompute;
+    if (!pattern.empty())
+      return makeOptionError(option, "'" + rule.getKey() + "' is given twice",
                              "join the expressions with |");
-    auto parsed = parseNamePattern(option, value);
-    if (!parsed)
-      return parsed.takeError();
-    *regex = std::move(*parsed);
+    pattern = rule.pattern;
   }
   return names;
+}
+
+llvm::Expected<ParameterGroup> ParameterGroup::parse(StringRef option,
+                                                     StringRef text) {
+  auto [name, value] = text.split('=');
+  bool isName = !name.empty() && llvm::all_of(name, [](char c) {
+    return llvm::isAlnum(c) || c == '_' || c == '-';
+  });
+  if (!isName || value.empty())
+    return makeOptionError(option, "'" + text + "' is not NAME=REGEX",
+                           "as in --group head=classifier; a name has letters, "
+                           "digits, - and _");
+  auto pattern = NamePattern::parse(option, value);
+  if (!pattern)
+    return pattern.takeError();
+  return ParameterGroup{name.str(), std::move(*pattern)};
 }

@@ -9,10 +9,12 @@
 #ifndef INGOT_PASSES_OPTIONS_OPTIONVALUES_H
 #define INGOT_PASSES_OPTIONS_OPTIONVALUES_H
 
+#include "dialects/ingot/support/NamePattern.h"
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Error.h"
-#include "llvm/Support/Regex.h"
-#include <memory>
+#include "llvm/Support/raw_ostream.h"
+#include <concepts>
 #include <string>
 
 namespace ingot {
@@ -38,26 +40,100 @@ llvm::Error checkChoice(llvm::StringRef option, llvm::StringRef text,
                         llvm::ArrayRef<llvm::StringLiteral> choices);
 
 /// SIZE, as bytes or with a unit, or N%; with `at-least:` before it, more where
-/// that is not possible.
-struct MemorySize {
+/// that is not possible. Empty for an option that was not given.
+class MemorySize {
+public:
   double number = 0;
   bool isPercent = false;
   bool isLeast = false;
 
   static llvm::Expected<MemorySize>
-  parse(llvm::StringRef option, llvm::StringRef text, bool allowPercent);
+  parse(llvm::StringRef option, llvm::StringRef text, bool allowPercent = true);
+
+  bool empty() const { return text.empty(); }
+  /// Returns the size as it was written.
+  const std::string &getText() const { return text; }
+
+private:
+  std::string text;
 };
 
-/// The user's choices for recomputation: regular expressions for the names of
-/// nodes whose results are saved, and recomputed. Each comes as `save=REGEX` or
-/// `recompute=REGEX`.
-struct RematNames {
-  std::shared_ptr<llvm::Regex> save, recompute;
+/// `save=REGEX` or `recompute=REGEX`: whether the results of nodes with such
+/// names are saved or recomputed.
+struct RematRule {
+  bool saves = false;
+  NamePattern pattern;
 
-  static llvm::Expected<RematNames> parse(llvm::StringRef option,
-                                          llvm::ArrayRef<std::string> texts);
+  static llvm::Expected<RematRule> parse(llvm::StringRef option,
+                                         llvm::StringRef text);
+
+  llvm::StringRef getKey() const { return saves ? "save" : "recompute"; }
+  std::string getText() const {
+    return (getKey() + "=" + pattern.getText()).str();
+  }
+};
+
+/// The user's choices for recomputation: the names of nodes whose results are
+/// saved, and recomputed.
+struct RematNames {
+  NamePattern save, recompute;
+
+  /// Fails with a UserError if two rules are of the same kind.
+  static llvm::Expected<RematNames> combine(llvm::StringRef option,
+                                            llvm::ArrayRef<RematRule> rules);
+};
+
+/// `NAME=REGEX`: parameters that go by a name together.
+struct ParameterGroup {
+  std::string name;
+  NamePattern pattern;
+
+  static llvm::Expected<ParameterGroup> parse(llvm::StringRef option,
+                                              llvm::StringRef text);
+
+  std::string getText() const { return name + "=" + pattern.getText(); }
+};
+
+/// A value that knows how users write it.
+template <typename T>
+concept WrittenValue = requires(const T value, llvm::StringRef text) {
+  { T::parse(text, text) } -> std::same_as<llvm::Expected<T>>;
+  { value.getText() } -> std::convertible_to<std::string>;
 };
 
 } // namespace ingot
+
+/// Parses such values as options of passes, as LLVM's parsers do those of its
+/// types. An empty text is a value that was not given.
+template <ingot::WrittenValue T>
+class llvm::cl::parser<T> : public llvm::cl::basic_parser<T> {
+public:
+  using llvm::cl::basic_parser<T>::basic_parser;
+
+  /// Returns whether parsing failed.
+  bool parse(Option &option, StringRef /*name*/, StringRef text, T &value) {
+    if (text.empty())
+      return false;
+    Expected<T> parsed = T::parse(option.ArgStr, text);
+    if (parsed) {
+      value = std::move(*parsed);
+      return false;
+    }
+    errs() << "error: " << toString(parsed.takeError()) << "\n";
+    return true;
+  }
+
+  /// Prints the value so that parse() reads it.
+  static void print(raw_ostream &os, const T &value) {
+    std::string text = value.getText();
+    bool isQuoted = StringRef(text).find_first_of(" ,") != StringRef::npos;
+    os << (isQuoted ? "{" : "") << text << (isQuoted ? "}" : "");
+  }
+
+  void printOptionDiff(const Option &option, const T & /*value*/,
+                       const OptionValue<T> & /*initial*/, size_t width) const {
+    this->printOptionNoValue(option, width);
+  }
+};
 
 #endif // INGOT_PASSES_OPTIONS_OPTIONVALUES_H

@@ -70,11 +70,22 @@ llvm::Error parseValue(llvm::StringRef option, llvm::StringRef text,
                        int64_t &value);
 llvm::Error parseValue(llvm::StringRef option, llvm::StringRef text,
                        double &value);
+template <WrittenValue T>
+llvm::Error parseValue(llvm::StringRef option, llvm::StringRef text, T &value) {
+  llvm::Expected<T> parsed = T::parse(option, text);
+  if (!parsed)
+    return parsed.takeError();
+  value = std::move(*parsed);
+  return llvm::Error::success();
+}
 std::string printValue(const std::string &value);
 std::string printValue(bool value);
 std::string printValue(unsigned value);
 std::string printValue(int64_t value);
 std::string printValue(double value);
+template <WrittenValue T> std::string printValue(const T &value) {
+  return value.getText();
+}
 
 /// Checks a value of the option, and gives it the spelling that passes know.
 template <typename T>
@@ -91,10 +102,10 @@ oneOf(llvm::ArrayRef<llvm::StringLiteral> choices) {
   };
 }
 
-/// A size (MemorySize).
-inline ValueCheck<std::string> memorySize(bool allowPercent) {
-  return [allowPercent](llvm::StringRef option, const std::string &value) {
-    return MemorySize::parse(option, value, allowPercent).takeError();
+/// A text that is a size in bytes (MemorySize), for options that stay texts.
+inline ValueCheck<std::string> memorySize() {
+  return [](llvm::StringRef option, const std::string &value) {
+    return MemorySize::parse(option, value, /*allowPercent=*/false).takeError();
   };
 }
 
@@ -168,9 +179,10 @@ private:
 };
 
 /// An option that may be given several times.
+template <typename T>
 class ListSetting : public PipelineOption,
-                    public mlir::detail::PassOptions::ListOption<std::string> {
-  using Base = mlir::detail::PassOptions::ListOption<std::string>;
+                    public mlir::detail::PassOptions::ListOption<T> {
+  using Base = mlir::detail::PassOptions::ListOption<T>;
 
 public:
   template <typename Options>
@@ -182,11 +194,17 @@ public:
 
   bool isList() const override { return true; }
   std::vector<std::string> getGivenTexts() const override {
-    return std::vector<std::string>(this->begin(), this->end());
+    std::vector<std::string> texts;
+    for (const T &value : *this)
+      texts.push_back(printValue(value));
+    return texts;
   }
   llvm::Error set(llvm::StringRef text) override {
-    std::vector<std::string> values = getGivenTexts();
-    values.push_back(text.str());
+    T value = T();
+    if (llvm::Error error = parseValue(getName(), text, value))
+      return error;
+    std::vector<T> values(this->begin(), this->end());
+    values.push_back(std::move(value));
     Base::operator=(values);
     return llvm::Error::success();
   }

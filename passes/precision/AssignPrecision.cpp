@@ -10,7 +10,6 @@
 #include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/ir/Diagnostics.h"
 #include "dialects/ingot/ir/Signature.h"
-#include "dialects/ingot/support/NamePattern.h"
 #include "dialects/ingot/support/Remarks.h"
 #include "dialects/ingot/target/Target.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -109,8 +108,7 @@ struct AssignPrecision : ingot::impl::AssignPrecisionBase<AssignPrecision> {
     set.add<HoistNarrowing, SinkWidening>(context);
     CastOp::getCanonicalizationPatterns(set, context);
     patterns = FrozenRewritePatternSet(std::move(set));
-    return success(readNames("keep-fp32", keepFp32, kept, context) &&
-                   readNames("force-low", forceLow, forced, context));
+    return success();
   }
 
   void runOnOperation() override {
@@ -170,7 +168,7 @@ private:
       bool reduces = llvm::all_of(user->getResults(), [&](Value result) {
         return tensorType(result).getNumElements() * leastRatio <= elements;
       });
-      if (user->getNumResults() == 0 || !reduces || matches(kept, user))
+      if (user->getNumResults() == 0 || !reduces || matches(keepFp32, user))
         return;
       reads.push_back(&use);
     }
@@ -237,7 +235,7 @@ private:
 
   /// Whether the value is reduced, and read by an op that does not reduce it.
   bool isStoredSum(Value value) const {
-    if (matches(kept, value.getDefiningOp()))
+    if (matches(keepFp32, value.getDefiningOp()))
       return false;
     unsigned reductions = 0, others = 0;
     for (Operation *user : value.getUsers()) {
@@ -261,21 +259,10 @@ private:
         << remark::metric("result", StringRef(precision));
   }
 
-  static bool readNames(StringRef option, StringRef text,
-                        std::shared_ptr<llvm::Regex> &regex,
-                        MLIRContext *context) {
-    auto parsed = parseNamePattern(option, text);
-    if (!parsed)
-      return succeeded(emitUserError(context, parsed.takeError()));
-    regex = std::move(*parsed);
-    return true;
-  }
-
-  static bool matches(const std::shared_ptr<llvm::Regex> &regex,
-                      Operation *op) {
-    return regex && llvm::any_of(nodeNames(op->getLoc()), [&](StringRef name) {
-             return regex->match(name);
-           });
+  static bool matches(const NamePattern &pattern, Operation *op) {
+    return !pattern.empty() &&
+           llvm::any_of(nodeNames(op->getLoc()),
+                        [&](StringRef name) { return pattern.match(name); });
   }
 
   static bool isLowered(PrecisionRole role, Value value) {
@@ -315,14 +302,14 @@ private:
              << remark::reason("{0}", why);
     };
     auto options = remarkOptions(getArgument(), "Precision");
-    if (matches(kept, op)) {
+    if (matches(keepFp32, op)) {
       if (runsLow) {
         ++numKept;
         note(remark::missed(op->getLoc(), options), "excluded by keep-fp32");
       }
       return false;
     }
-    bool isForced = matches(forced, op);
+    bool isForced = matches(forceLow, op);
     if (runsLow && (isForced || !byCost))
       return true;
     if (runsLow) {
@@ -382,7 +369,6 @@ private:
   Type low;
   Machine machine;
   FrozenRewritePatternSet patterns;
-  std::shared_ptr<llvm::Regex> kept, forced;
 };
 
 } // namespace

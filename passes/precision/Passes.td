@@ -56,9 +56,9 @@ def AssignPrecision : Pass<"ingot-assign-precision", "::mlir::func::FuncOp"> {
   }];
   let options = [
     Option<"precision", "precision", "std::string", "\"bf16\"", "bf16 or fp16">,
-    Option<"keepFp32", "keep-fp32", "std::string", "\"\"",
+    Option<"keepFp32", "keep-fp32", "::ingot::NamePattern", "",
            "regular expression: ops of these ONNX nodes stay in fp32">,
-    Option<"forceLow", "force-low", "std::string", "\"\"",
+    Option<"forceLow", "force-low", "::ingot::NamePattern", "",
            "regular expression: ops of these ONNX nodes compute in 16 bits">,
     Option<"byCost", "by-cost", "bool", "false",
            "leave ops in fp32 that the machine runs more slowly in 16 bits">,
@@ -118,7 +118,7 @@ def QuantizeFloat8 : Pass<"ingot-quantize-float8", "::mlir::ModuleOp"> {
            "current, delayed, block or mx">,
     Option<"history", "history", "unsigned", "16",
            "steps over which the delayed scale takes the largest magnitude">,
-    Option<"keepFp32", "keep-fp32", "std::string", "\"\"",
+    Option<"keepFp32", "keep-fp32", "::ingot::NamePattern", "",
            "regular expression: ops of these ONNX nodes stay as they are">,
   ];
   let statistics = [

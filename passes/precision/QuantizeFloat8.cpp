@@ -12,7 +12,6 @@
 #include "dialects/ingot/ir/Diagnostics.h"
 #include "dialects/ingot/ir/Signature.h"
 #include "dialects/ingot/ir/States.h"
-#include "dialects/ingot/support/NamePattern.h"
 #include "dialects/ingot/support/Remarks.h"
 #include "dialects/ingot/target/Target.h"
 #include "passes/options/OptionValues.h"
@@ -185,10 +184,6 @@ struct QuantizeFloat8 : ingot::impl::QuantizeFloat8Base<QuantizeFloat8> {
     if (llvm::Error error =
             checkChoice("fp8-scaling", scaling, kFloat8Scalings))
       return emitUserError(context, std::move(error));
-    auto pattern = parseNamePattern("keep-fp32", keepFp32);
-    if (!pattern)
-      return emitUserError(context, pattern.takeError());
-    kept = std::move(*pattern);
     return success();
   }
 
@@ -304,8 +299,9 @@ private:
           << remark::reason("{0}", why);
       return false;
     };
-    if (kept && llvm::any_of(nodeNames(op->getLoc()),
-                             [&](StringRef name) { return kept->match(name); }))
+    if (!keepFp32.empty() &&
+        llvm::any_of(nodeNames(op->getLoc()),
+                     [&](StringRef name) { return keepFp32.match(name); }))
       return note("excluded by keep-fp32");
     if (isHead)
       return note("the head, whose results the loss reads, keeps 16 bits");
@@ -528,7 +524,6 @@ private:
     function.results.addState(symbol, after.reshape(next, {steps * count}));
   }
 
-  std::shared_ptr<llvm::Regex> kept;
   /// How the target multiplies 8-bit floats in memory; nothing if it does not.
   std::optional<Float8Matmuls> stored;
 };

@@ -84,10 +84,10 @@ def Rematerialize : Pass<"ingot-rematerialize", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [
-    Option<"memoryBudget", "memory-budget", "std::string", "\"\"",
+    Option<"memoryBudget", "memory-budget", "::ingot::MemorySize", "",
            "limit: SIZE of all planned memory, or N% of the activations without a budget; "
            "at-least:SIZE or at-least:N%: that, or the smallest possible if it is larger">,
-    ListOption<"remat", "remat", "std::string",
+    ListOption<"remat", "remat", "::ingot::RematRule",
                "save=REGEX or recompute=REGEX: ONNX nodes whose results are never, or always, recomputed">,
   ];
   let statistics = [

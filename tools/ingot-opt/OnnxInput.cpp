@@ -70,8 +70,16 @@ ingot::readOnnxInput(StringRef path, const DialectRegistry &registry) {
   import.values = std::move(*values);
   if (options->batch.getNumOccurrences())
     import.batch = options->batch;
-  import.trainable = options->trainable;
-  import.freeze = options->freeze;
+  for (auto [option, pattern] :
+       {std::pair(&options->trainable, &import.trainable),
+        std::pair(&options->freeze, &import.freeze)}) {
+    auto parsed = NamePattern::parse(option->ArgStr, *option);
+    if (!parsed) {
+      llvm::errs() << "error: " << llvm::toString(parsed.takeError()) << "\n";
+      return nullptr;
+    }
+    *pattern = std::move(*parsed);
+  }
   import.untie = options->untie;
   import.loops = options->loops;
   import.checkpoint = options->checkpoint;

@@ -102,11 +102,11 @@ private:
 };
 } // namespace
 
-llvm::Expected<std::shared_ptr<llvm::Regex>>
-ingot::parseNamePattern(StringRef option, StringRef text) {
-  std::shared_ptr<llvm::Regex> regex;
+llvm::Expected<NamePattern> NamePattern::parse(StringRef option,
+                                               StringRef text) {
+  NamePattern pattern;
   if (text.empty())
-    return regex;
+    return pattern;
   StateCounter counter(text);
   if (counter.count() >= kMaxStates)
     return makeOptionError(option,
@@ -116,11 +116,12 @@ ingot::parseNamePattern(StringRef option, StringRef text) {
     return makeOptionError(option,
                            "'" + text + "' refers back to what it has found",
                            "use a regular expression without \\1 to \\9");
-  regex = std::make_shared<llvm::Regex>(text);
+  pattern.text = text.str();
+  pattern.regex = std::make_shared<llvm::Regex>(text);
   std::string problem;
-  if (!regex->isValid(problem))
+  if (!pattern.regex->isValid(problem))
     return makeOptionError(
         option, "'" + text + "' is not a regular expression: " + problem,
         "use POSIX extended syntax, such as '^encoder|norm'");
-  return regex;
+  return pattern;
 }

@@ -16,6 +16,7 @@
 #ifndef INGOT_DIALECTS_INGOT_TARGET_TARGET_H
 #define INGOT_DIALECTS_INGOT_TARGET_TARGET_H
 
+#include "dialects/ingot/support/NamePattern.h"
 #include "dialects/ingot/target/Machine.h"
 #include "dialects/ingot/target/TargetCalls.h"
 #include "dialects/ingot/target/TargetDevice.h"
@@ -69,9 +70,8 @@ enum class LegalizationPoint {
 };
 
 struct LegalizationOptions {
-  /// Regular expression of nodes whose precision is not reduced: see
-  /// --ingot-assign-precision.
-  std::string keepFp32;
+  /// The nodes whose precision is not reduced: see --ingot-assign-precision.
+  NamePattern keepFp32;
   /// Whether more is changed than what the target has no form for: not at -O0,
   /// where all is done as ops say it.
   bool optimizes = true;

@@ -8,6 +8,7 @@
 #ifndef INGOT_FRONTENDS_ONNX_OPTIONS_IMPORTOPTIONS_H
 #define INGOT_FRONTENDS_ONNX_OPTIONS_IMPORTOPTIONS_H
 
+#include "dialects/ingot/support/NamePattern.h"
 #include "frontends/onnx/options/Dims.h"
 #include "frontends/onnx/options/Values.h"
 
@@ -26,11 +27,10 @@ struct ImportOptions {
   /// Values of inputs that become constants: sizes, numbers of repetitions and
   /// the like, which operators may need to know.
   InputValues values;
-  /// Regular expressions (POSIX extended, found anywhere in the name) of the
-  /// parameters that are trained, and of those that are not; empty means that
+  /// The parameters that are trained, and those that are not; empty means that
   /// the model decides. `freeze` wins. A frozen running statistic makes its
   /// batch norm use it instead of updating it.
-  std::string trainable, freeze;
+  NamePattern trainable, freeze;
   /// How loops of a known number of iterations are imported: `rolled`, as one
   /// op where that is possible, `unrolled`, one iteration after the other, or
   /// `auto`, as their size decides.

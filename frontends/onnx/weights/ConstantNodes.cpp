@@ -2,7 +2,6 @@
 
 #include "frontends/onnx/weights/ConstantNodes.h"
 #include "dialects/ingot/ir/Diagnostics.h"
-#include "dialects/ingot/support/NamePattern.h"
 #include "dialects/ingot/support/Remarks.h"
 #include "frontends/onnx/model/Node.h"
 #include "frontends/onnx/model/PrepareModel.h"
@@ -260,7 +259,7 @@ namespace {
 class ConstantLifter {
 public:
   ConstantLifter(Location file, onnx::ModelProto &model,
-                 const llvm::Regex *trainable)
+                 const NamePattern &trainable)
       : file(file), graph(*model.mutable_graph()), trainable(trainable),
         roles(file, model, graph) {
     countNames(graph);
@@ -282,7 +281,7 @@ private:
 
   Location file;
   onnx::GraphProto &graph;
-  const llvm::Regex *trainable;
+  const NamePattern &trainable;
   ConstantRoles roles;
   /// How often a name is defined, in whatever graph.
   llvm::StringMap<int> names;
@@ -315,8 +314,8 @@ bool ConstantLifter::isLifted(StringRef name, const onnx::TensorProto &tensor) {
   int64_t elements = countElements(tensor);
   if (elements == 0)
     return false;
-  if (trainable)
-    return trainable->match(name);
+  if (!trainable.empty())
+    return trainable.match(name);
   bool isWeight =
       roles.isWeight(name) && !(elements == 1 && !tensor.dims_size());
   if (!roles.tellsParameters() && (isWeight || roles.isBias(name, tensor)))
@@ -435,7 +434,7 @@ void ConstantLifter::run() {
 
 /// Returns whether a function of the model holds a constant that may be lifted.
 static bool holdsWeights(Location file, const onnx::ModelProto &model,
-                         const llvm::Regex *trainable) {
+                         const NamePattern &trainable) {
   return llvm::any_of(
       model.functions(), [&](const onnx::FunctionProto &function) {
         onnx::GraphProto body;
@@ -448,9 +447,9 @@ static bool holdsWeights(Location file, const onnx::ModelProto &model,
           if (!tensor || countElements(*tensor) == 0)
             return;
           StringRef name = node.output(0);
-          found |= trainable
-                       ? trainable->match(name)
-                       : (roles.isWeight(name) && tensor->dims_size() > 0);
+          found |= trainable.empty()
+                       ? roles.isWeight(name) && tensor->dims_size() > 0
+                       : trainable.match(name);
         });
         return found;
       });
@@ -458,12 +457,9 @@ static bool holdsWeights(Location file, const onnx::ModelProto &model,
 
 LogicalResult onnx_import::liftConstants(Location file, onnx::ModelProto &model,
                                          const ImportOptions &options) {
-  auto trainable = parseNamePattern("trainable", options.trainable);
-  if (!trainable)
-    return emitUserError(file.getContext(), trainable.takeError());
-  if (holdsWeights(file, model, trainable->get()) &&
+  if (holdsWeights(file, model, options.trainable) &&
       failed(inlineFunctions(file, model)))
     return failure();
-  ConstantLifter(file, model, trainable->get()).run();
+  ConstantLifter(file, model, options.trainable).run();
   return success();
 }

@@ -2,7 +2,6 @@
 
 #include "frontends/onnx/weights/Parameters.h"
 #include "dialects/ingot/ir/Diagnostics.h"
-#include "dialects/ingot/support/NamePattern.h"
 #include "frontends/onnx/model/Node.h"
 #include "frontends/onnx/model/Tensors.h"
 #include "frontends/onnx/weights/InputRoles.h"
@@ -105,12 +104,9 @@ static llvm::StringSet<> findConstants(const onnx::GraphProto &graph) {
 LogicalResult onnx_import::keepTrainable(const ImportOptions &options,
                                          llvm::StringSet<> &names,
                                          MLIRContext *context) {
-  auto regex = parseNamePattern("trainable", options.trainable);
-  if (!regex)
-    return emitUserError(context, regex.takeError());
   llvm::StringSet<> kept;
   for (StringRef name : names.keys())
-    if (!*regex || (*regex)->match(name))
+    if (options.trainable.empty() || options.trainable.match(name))
       kept.insert(name);
   names = std::move(kept);
   return success();
@@ -119,13 +115,6 @@ LogicalResult onnx_import::keepTrainable(const ImportOptions &options,
 FailureOr<llvm::StringMap<Role>> onnx_import::classifyInitializers(
     const onnx::GraphProto &graph, const ExporterMetadata &metadata,
     const ImportOptions &options, MLIRContext *context) {
-  auto trainable = parseNamePattern("trainable", options.trainable);
-  if (!trainable)
-    return emitUserError(context, trainable.takeError());
-  auto freeze = parseNamePattern("freeze", options.freeze);
-  if (!freeze)
-    return emitUserError(context, freeze.takeError());
-
   llvm::StringSet<> running;
   walkNodes(graph, [&](const onnx::NodeProto &node) {
     for (int i = 0; i < node.input_size(); ++i)
@@ -142,15 +131,15 @@ FailureOr<llvm::StringMap<Role>> onnx_import::classifyInitializers(
     if (!isFloat(tensor) || llvm::is_contained(tensor.dims(), 0))
       continue;
     StringRef name = tensor.name();
-    bool frozen = *freeze && (*freeze)->match(name);
+    bool frozen = options.freeze.match(name);
     if (running.contains(name)) {
       roles[name] = frozen ? Role::Frozen : Role::Running;
       continue;
     }
     bool trained = metadata.exists ? metadata.parameterNames.contains(name)
                                    : !constants.contains(name);
-    if (*trainable)
-      trained = (*trainable)->match(name);
+    if (!options.trainable.empty())
+      trained = options.trainable.match(name);
     if (trained && !frozen) {
       roles[name] = Role::Parameter;
       continue;

@@ -107,7 +107,7 @@ struct Rematerialize : ingot::impl::RematerializeBase<Rematerialize> {
   void runOnOperation() override {
     if (failed(readOptions()))
       return signalPassFailure();
-    if (memoryBudget.empty() && !names.recompute)
+    if (memoryBudget.empty() && names.recompute.empty())
       return;
     StatePlaces states(getOperation());
     target = Target::of(getOperation());
@@ -150,25 +150,17 @@ private:
   }
 
   LogicalResult readOptions() {
-    auto parsedNames = RematNames::parse("remat", *remat);
-    if (!parsedNames)
-      return emitUserError(&getContext(), parsedNames.takeError());
-    names = std::move(*parsedNames);
-    if (memoryBudget.empty())
-      return success();
-    auto parsedSize = MemorySize::parse("memory-budget", memoryBudget,
-                                        /*allowPercent=*/true);
-    if (!parsedSize)
-      return emitUserError(&getContext(), parsedSize.takeError());
-    size = *parsedSize;
+    auto combined = RematNames::combine("remat", *remat);
+    if (!combined)
+      return emitUserError(&getContext(), combined.takeError());
+    names = std::move(*combined);
     return success();
   }
 
-  static bool matches(Operation *op,
-                      const std::shared_ptr<llvm::Regex> &regex) {
-    return regex &&
+  static bool matches(Operation *op, const NamePattern &pattern) {
+    return !pattern.empty() &&
            llvm::any_of(nodeNames(op->getLoc()), [&](const std::string &name) {
-             return regex->match(name);
+             return pattern.match(name);
            });
   }
 
@@ -275,7 +267,7 @@ private:
     // Parts of fusions may share memory in other ways than the whole ones that
     // the search knows.
     int64_t bytes = StepGraph(signature, *target).getArenaBytes();
-    if (bytes > budget && isSmallest && !size.isLeast) {
+    if (bytes > budget && isSmallest && !memoryBudget.isLeast) {
       before.erase();
       std::string smallest = describeBudget(bytes);
       return emitOptionError(
@@ -349,11 +341,11 @@ private:
   int64_t findBudget() const {
     if (memoryBudget.empty())
       return std::numeric_limits<int64_t>::max();
-    if (!size.isPercent)
-      return static_cast<int64_t>(size.number) - fixedBytes;
-    if (size.number == 100)
+    if (!memoryBudget.isPercent)
+      return static_cast<int64_t>(memoryBudget.number) - fixedBytes;
+    if (memoryBudget.number == 100)
       return split.arenaBytes;
-    double share = size.number / 100;
+    double share = memoryBudget.number / 100;
     return split.others + static_cast<int64_t>(split.activations * share);
   }
 
@@ -426,7 +418,6 @@ private:
   }
 
   RematNames names;
-  MemorySize size;
   /// Bytes outside of the arena: states, and staging of inputs.
   int64_t fixedBytes = 0, budget = 0;
   ArenaSplit split;

@@ -162,7 +162,7 @@ def RoundEpilogues : Pass<"ingot-round-epilogues", "::mlir::func::FuncOp"> {
     ```
   }];
   let options = [
-    Option<"keepFp32", "keep-fp32", "std::string", "",
+    Option<"keepFp32", "keep-fp32", "::ingot::NamePattern", "",
            "regular expression of ONNX nodes around which nothing is rounded">,
   ];
   let statistics = [

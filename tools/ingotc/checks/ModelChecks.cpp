@@ -7,7 +7,6 @@
 #include "dialects/ingot/ir/Dialect.h"
 #include "dialects/ingot/ir/Signature.h"
 #include "dialects/ingot/ir/States.h"
-#include "dialects/ingot/support/NamePattern.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/options/OptionValues.h"
 #include "runtime/core/Error.h"
@@ -26,9 +25,10 @@ void ingot::checkTrainable(ModuleOp module, const CompilerOptions &options) {
   if (hasParameter || (freeze.empty() && trainable.empty()))
     return;
   bool isFrozen = !freeze.empty();
+  const std::string &text = (isFrozen ? freeze : trainable).getText();
   throw runtime::usageError(
       isFrozen ? "--freeze" : "--trainable",
-      "'" + (isFrozen ? freeze : trainable) + "' leaves nothing to train",
+      "'" + text + "' leaves nothing to train",
       "parameters go by the names of the ONNX initializers; the expression is "
       "found anywhere in them, ^ and $ mark their ends");
 }
@@ -83,13 +83,13 @@ static std::string listClosest(SmallVector<StringRef> names, StringRef text) {
 }
 
 /// Throws if the expression finds none of the names.
-static void checkName(StringRef option, StringRef text,
+static void checkName(StringRef option, const NamePattern &pattern,
                       const SmallVector<StringRef> &names, StringRef kind) {
-  std::shared_ptr<llvm::Regex> regex = unwrap(parseNamePattern(option, text));
-  if (!regex ||
-      llvm::any_of(names, [&](StringRef name) { return regex->match(name); }))
+  if (pattern.empty() ||
+      llvm::any_of(names, [&](StringRef name) { return pattern.match(name); }))
     return;
   // Distances to long texts take long, and say nothing.
+  StringRef text = pattern.getText();
   StringRef start = text.take_front(100);
   throwUserError(makeOptionError(
       option, "'" + text + "' matches no " + kind + " of the model",
@@ -102,18 +102,17 @@ static void checkName(StringRef option, StringRef text,
 /// wishes for many models, those that find none are noted.
 static void checkRemat(const PipelineOptions &options,
                        const SmallVector<StringRef> &nodes) {
-  std::vector<std::string> texts = options.remat.getGivenTexts();
-  auto isUnmatched = [&](StringRef text) {
-    auto regex = unwrap(parseNamePattern("remat", text.split('=').second));
-    return llvm::none_of(nodes,
-                         [&](StringRef name) { return regex->match(name); });
+  ArrayRef<RematRule> rules = *options.remat;
+  auto isUnmatched = [&](const RematRule &rule) {
+    return llvm::none_of(
+        nodes, [&](StringRef name) { return rule.pattern.match(name); });
   };
-  std::vector<std::string> unmatched;
-  llvm::copy_if(texts, std::back_inserter(unmatched), isUnmatched);
-  for (const std::string &text : unmatched) {
-    if (unmatched.size() == texts.size())
-      checkName("remat", StringRef(text).split('=').second, nodes, "node");
-    llvm::errs() << printableLine("note: --remat: '" + Twine(text) +
+  std::vector<RematRule> unmatched;
+  llvm::copy_if(rules, std::back_inserter(unmatched), isUnmatched);
+  for (const RematRule &rule : unmatched) {
+    if (unmatched.size() == rules.size())
+      checkName("remat", rule.pattern, nodes, "node");
+    llvm::errs() << printableLine("note: --remat: '" + Twine(rule.getText()) +
                                   "' matches no node of the model")
                  << "\n";
   }
@@ -128,11 +127,10 @@ void ingot::checkNames(ModuleOp module, const CompilerOptions &options) {
   SmallVector<StringRef> nodes;
   for (StringAttr name : names.nodes)
     nodes.push_back(name.getValue());
-  RematNames remat = unwrap(RematNames::parse(pipeline.remat.getName(),
-                                              pipeline.remat.getGivenTexts()));
+  RematNames remat =
+      unwrap(RematNames::combine(pipeline.remat.getName(), *pipeline.remat));
   for (StringRef name : nodes)
-    if (remat.save && remat.recompute && remat.save->match(name) &&
-        remat.recompute->match(name))
+    if (remat.save.match(name) && remat.recompute.match(name))
       throwUserError(makeOptionError(
           pipeline.remat.getName(),
           "both save and recompute match the node '" + name + "'",
@@ -141,7 +139,7 @@ void ingot::checkNames(ModuleOp module, const CompilerOptions &options) {
     return;
   checkName("freeze", options.import.freeze, initializers, "parameter");
   checkName("trainable", options.import.trainable, initializers, "parameter");
-  if (pipeline.noDecay != kNormsAndBiases.str())
+  if (pipeline.noDecay.getText() != kNormsAndBiases)
     checkName("no-decay", pipeline.noDecay, trained, "trained parameter");
   checkName("keep-fp32", pipeline.keepFp32, nodes, "node");
   checkName("force-low", pipeline.forceLow, nodes, "node");

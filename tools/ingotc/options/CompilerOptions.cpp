@@ -177,22 +177,29 @@ static void readTuning(llvm::StringRef what, Tuning &tuning) {
   }
 }
 
+namespace {
+/// Values of options of the model as they were written.
+struct ModelTexts {
+  std::vector<std::string> dims, values;
+  std::string trainable, freeze;
+};
+} // namespace
+
 /// Adds options of the model: what is bound, and what is trained.
 static void addModelOptions(CLI::App &app, CompilerOptions &options,
-                            std::vector<std::string> &dims,
-                            std::vector<std::string> &values) {
+                            ModelTexts &texts) {
   std::string group = "Model";
   app.add_option("--batch", options.import.batch,
                  "size of the first dimension of every data input")
       ->type_name("N")
       ->check(runtime::atLeast(1))
       ->group(group);
-  app.add_option("--dim", dims,
+  app.add_option("--dim", texts.dims,
                  "size of a symbolic dimension; with several sizes, each batch "
                  "uses the one that fits it")
       ->type_name("NAME=N[,N...]")
       ->group(group);
-  app.add_option("--value", values,
+  app.add_option("--value", texts.values,
                  "bind an input to a value, for operators that must know it: "
                  "one for all elements, or each of them")
       ->type_name("NAME=V[,V...]")
@@ -208,11 +215,11 @@ static void addModelOptions(CLI::App &app, CompilerOptions &options,
       ->type_name("FILE")
       ->needs("--checkpoint")
       ->group(group);
-  app.add_option("--trainable", options.import.trainable,
+  app.add_option("--trainable", texts.trainable,
                  "parameters to train (regular expression)")
       ->type_name("REGEX")
       ->group(group);
-  app.add_option("--freeze", options.import.freeze,
+  app.add_option("--freeze", texts.freeze,
                  "parameters not to train (regular expression)")
       ->type_name("REGEX")
       ->group(group);
@@ -415,7 +422,7 @@ std::optional<CompilerOptions>
 ingot::parseCompilerOptions(int argc, const char *const *argv) {
   CompilerOptions options;
   options.program = argv[0];
-  std::vector<std::string> dims, values;
+  ModelTexts texts;
   std::string fit, what;
   Tuning tuning;
   bool printsConfig = false;
@@ -435,7 +442,7 @@ ingot::parseCompilerOptions(int argc, const char *const *argv) {
   app.add_option("MODEL", options.model, "the ONNX model")
       ->type_name("")
       ->required();
-  addModelOptions(app, options, dims, values);
+  addModelOptions(app, options, texts);
   for (PipelineOption *option : options.pipeline->all)
     addPipelineOption(app, option);
   addOutputs(app, options);
@@ -499,8 +506,11 @@ ingot::parseCompilerOptions(int argc, const char *const *argv) {
   splitArchs(options);
   options.target = unwrap(
       chooseTarget(options.pipeline->getTargetSpec(options.pipeline->arch)));
-  options.import.dims = unwrap(onnx_import::parseDims(dims));
-  options.import.values = unwrap(onnx_import::parseValues(values));
+  options.import.dims = unwrap(onnx_import::parseDims(texts.dims));
+  options.import.values = unwrap(onnx_import::parseValues(texts.values));
+  options.import.trainable =
+      unwrap(NamePattern::parse("trainable", texts.trainable));
+  options.import.freeze = unwrap(NamePattern::parse("freeze", texts.freeze));
   options.pipeline->variants =
       onnx_import::listVariants(options.import.dims).size() > 1;
   if (!options.cluster.empty()) {
@@ -580,9 +590,9 @@ std::string ingot::printPipeline(const CompilerOptions &options) {
   if (!import.optimizerModel.empty())
     words.push_back("--optimizer-model=" + import.optimizerModel);
   if (!import.trainable.empty())
-    words.push_back("--trainable=" + import.trainable);
+    words.push_back("--trainable=" + import.trainable.getText());
   if (!import.freeze.empty())
-    words.push_back("--freeze=" + import.freeze);
+    words.push_back("--freeze=" + import.freeze.getText());
   if (import.untie)
     words.push_back("--untie");
   if (import.loops != "auto")

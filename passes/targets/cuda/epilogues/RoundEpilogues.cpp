@@ -10,7 +10,6 @@
 #include "passes/targets/cuda/Passes.h"
 #include "passes/targets/cuda/epilogues/LibraryEpilogue.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/Regex.h"
 
 namespace ingot {
 #define GEN_PASS_DEF_ROUNDEPILOGUES
@@ -57,10 +56,9 @@ private:
   bool isKept(ArrayRef<Value> values) const {
     if (keepFp32.empty())
       return false;
-    llvm::Regex regex(keepFp32);
     auto matches = [&](Value value) {
       return llvm::any_of(nodeNames(value.getLoc()),
-                          [&](StringRef name) { return regex.match(name); });
+                          [&](StringRef name) { return keepFp32.match(name); });
     };
     bool isNamed = llvm::any_of(values, matches);
     if (isNamed)

@@ -52,7 +52,7 @@ struct CudaOptions : TargetOptions {
       table, "library-workspace SIZE",
       "memory in which each call of a library works, and by which it chooses "
       "an algorithm (that of the machine's profile: 32MiB)",
-      "", memorySize(/*allowPercent=*/false)};
+      "", memorySize()};
 };
 
 /// Registers the options.
