@@ -121,16 +121,3 @@ LogicalResult ScaledMatmulOp::verify() {
 bool MatmulOp::takesEpilogue() {
   return !tensorType(getResult()).getElementType().isF64();
 }
-
-RowParts MatmulOp::splitRows(function_ref<bool(Value)> isCut) {
-  if (tensorType(getResult()).getRank() != 2)
-    return {};
-  llvm::SmallBitVector both(2, true), left(2);
-  left.set(0);
-  if (isCut(getLhs()) && !isCut(getRhs()) && !getTransposeLhs())
-    return {RowParts::LastRows, left};
-  // The rows of both operands are contracted with each other.
-  if (getTransposeLhs() && !getTransposeRhs())
-    return {RowParts::Sum, both};
-  return {};
-}

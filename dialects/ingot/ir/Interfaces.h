@@ -76,22 +76,6 @@ struct ElementIndices {
   int64_t count;
 };
 
-/// The result of splitting an op over rows, see the interface RowSplit.
-struct RowParts {
-  enum Kind {
-    None,
-    /// The results are split into chunks, too.
-    Rows,
-    /// The results are split into chunks, but their readers need the whole
-    /// tensor.
-    LastRows,
-    /// The result is the sum of the results of the chunks.
-    Sum
-  } kind = None;
-  /// The operands that are split; the others are read whole.
-  llvm::SmallBitVector cut = {};
-};
-
 namespace detail {
 int64_t elementwiseFlops(mlir::Operation *op);
 int64_t operandAndResultBytes(mlir::Operation *op);

@@ -61,24 +61,6 @@ def IndexesElements : OpInterface<"IndexesElements"> {
     "::ingot::ElementIndices", "getElementIndices", (ins)>];
 }
 
-def RowSplit : OpInterface<"RowSplit"> {
-  let cppNamespace = "::ingot";
-  let description = [{
-    Describes how an op is split when its operands are split into chunks of rows: contiguous ranges of equal length
-    along the first dimension. Ops that compute each element from elements of operands at known indices (`ScalarBody`,
-    `getReadDims`) need not implement it.
-  }];
-  let methods = [
-    InterfaceMethod<[{
-      Returns the result of one chunk. `isCut` tells which values are split into chunks already.
-    }],
-    "::ingot::RowParts", "splitRows",
-    (ins "::llvm::function_ref<bool(::mlir::Value)>":$isCut)>,
-    InterfaceMethod<
-      "Adapts the attributes of a copy of the op to chunks of that many rows.",
-      "void", "setRows", (ins "int64_t":$rows), "", "(void)rows;">];
-}
-
 def ElementFunction : OpInterface<"ElementFunction"> {
   let cppNamespace = "::ingot";
   let description = [{

@@ -83,8 +83,7 @@ def BatchNormOp : Ingot_CompositeOp<"batch_norm", [
   let hasVerifier = 1;
 }
 
-def CrossEntropyOp : Ingot_CompositeOp<"cross_entropy",
-    [DeclareOpInterfaceMethods<RowSplit>]> {
+def CrossEntropyOp : Ingot_CompositeOp<"cross_entropy"> {
   let summary = "-log softmax(logits)[label] for each label";
   let description = [{
     Dimension `dim` of the logits holds the classes; labels (i64) have the shape of the logits without it. `losses`

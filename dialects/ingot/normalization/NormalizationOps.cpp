@@ -113,8 +113,3 @@ LogicalResult CrossEntropyOp::verify() {
     return failure();
   return checkType(fail, "C4", "lse", want, getLse().getType());
 }
-
-RowParts CrossEntropyOp::splitRows(function_ref<bool(Value)>) {
-  return {getDim() != 0 ? RowParts::Rows : RowParts::None,
-          llvm::SmallBitVector(2, true)};
-}

@@ -13,7 +13,6 @@ def ReduceOp : Ingot_ComputeOp<"reduce", [
     DeclareOpInterfaceMethods<InferTypeOpInterface>,
     DeclareOpInterfaceMethods<ScalarBody, ["isLooped"]>,
     DeclareOpInterfaceMethods<Reduction, ["emitIdentity", "emitCombine"]>,
-    DeclareOpInterfaceMethods<RowSplit>,
     DeclareOpInterfaceMethods<Permutable, ["carriesResults", "permute"]>,
     DeclareOpInterfaceMethods<Differentiable>,
     DeclareOpInterfaceMethods<CostModel, ["getFlops"]>,
@@ -56,7 +55,6 @@ def SquaredDeviationsOp : Ingot_ComputeOp<"squared_deviations", [
 
 def ArgMaxOp : Ingot_ComputeOp<"argmax", [
     DeclareOpInterfaceMethods<InferTypeOpInterface>,
-    DeclareOpInterfaceMethods<RowSplit>,
     DeclareOpInterfaceMethods<ScalarBody, ["isLooped"]>]> {
   let summary = "index (i64) of the largest element along `dim`, the first of equals";
   let description = "`dim` is removed and must not be empty. A NaN counts as largest.";

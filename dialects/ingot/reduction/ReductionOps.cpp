@@ -90,16 +90,3 @@ bool ReduceOp::permute(ArrayRef<int64_t> order) {
   return true;
 }
 bool ReduceOp::carriesResults() { return false; }
-
-RowParts ReduceOp::splitRows(function_ref<bool(Value)>) {
-  llvm::SmallBitVector all(1, true);
-  if (!llvm::is_contained(getDims(), 0))
-    return {RowParts::Rows, all};
-  return {getKind() == ReductionKind::Sum ? RowParts::Sum : RowParts::None,
-          all};
-}
-
-RowParts ArgMaxOp::splitRows(function_ref<bool(Value)>) {
-  return {getDim() != 0 ? RowParts::Rows : RowParts::None,
-          llvm::SmallBitVector(1, true)};
-}

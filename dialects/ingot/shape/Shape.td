@@ -30,8 +30,7 @@ def ConstantOp : Ingot_ShapeOp<"constant", [ConstantLike,
 }
 
 def IotaOp : Ingot_ShapeOp<"iota",
-    [DeclareOpInterfaceMethods<RowSplit>,
-     DeclareOpInterfaceMethods<Permutable, ["permute"]>]> {
+    [DeclareOpInterfaceMethods<Permutable, ["permute"]>]> {
   let summary = "the index along dimension `dim`";
   let arguments = (ins I64Attr:$dim);
   let results = (outs Ingot_NumberTensor:$result);
@@ -56,7 +55,7 @@ def BroadcastOp : Ingot_ShapeOp<"broadcast",
 
 def ReshapeOp : Ingot_ShapeOp<"reshape",
     [SameBytes, DeclareOpInterfaceMethods<MovesElements>,
-     DeclareOpInterfaceMethods<RowSplit>, DeclareOpInterfaceMethods<Differentiable>]> {
+     DeclareOpInterfaceMethods<Differentiable>]> {
   let summary = "the same elements in row-major order under another shape";
   let arguments = (ins Ingot_StoredTensor:$operand);
   let results = (outs Ingot_StoredTensor:$result);
@@ -76,8 +75,7 @@ def TransposeOp : Ingot_ShapeOp<"transpose",
 }
 
 def SliceOp : Ingot_ShapeOp<"slice",
-    [DeclareOpInterfaceMethods<MovesElements>, DeclareOpInterfaceMethods<RowSplit, ["setRows"]>,
-     DeclareOpInterfaceMethods<Permutable, ["permute"]>,
+    [DeclareOpInterfaceMethods<MovesElements>, DeclareOpInterfaceMethods<Permutable, ["permute"]>,
      DeclareOpInterfaceMethods<Differentiable>,
      DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
   let summary = "elements starts[i], starts[i] + strides[i], ... below limits[i]";
@@ -93,7 +91,7 @@ def SliceOp : Ingot_ShapeOp<"slice",
 }
 
 def PadOp : Ingot_ShapeOp<"pad",
-    [DeclareOpInterfaceMethods<RowSplit>, DeclareOpInterfaceMethods<Permutable, ["permute"]>,
+    [DeclareOpInterfaceMethods<Permutable, ["permute"]>,
      DeclareOpInterfaceMethods<Differentiable>,
      DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
   let summary = "surrounds the operand with `value`";

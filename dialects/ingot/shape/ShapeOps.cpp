@@ -301,38 +301,3 @@ ElementIndices TakeAlongOp::getElementIndices() {
 ElementIndices ScatterAddOp::getElementIndices() {
   return {getIndices(), tensorType(getResult()).getDimSize(getDim())};
 }
-
-RowParts ReshapeOp::splitRows(function_ref<bool(Value)>) {
-  bool hasRows = tensorType(getResult()).getRank() != 0;
-  return {hasRows ? RowParts::Rows : RowParts::None,
-          llvm::SmallBitVector(1, true)};
-}
-
-/// Whole rows alone are in one chunk.
-static RowParts splitWholeRows(bool hasAllRows) {
-  return {hasAllRows ? RowParts::Rows : RowParts::None,
-          llvm::SmallBitVector(1, true)};
-}
-
-RowParts SliceOp::splitRows(function_ref<bool(Value)>) {
-  RankedTensorType type = tensorType(getOperand());
-  return splitWholeRows(type.getRank() != 0 && getStarts()[0] == 0 &&
-                        getLimits()[0] == type.getDimSize(0) &&
-                        getStrides()[0] == 1);
-}
-
-void SliceOp::setRows(int64_t rows) {
-  SmallVector<int64_t> limits(getLimits());
-  limits[0] = rows;
-  setLimits(limits);
-}
-
-RowParts PadOp::splitRows(function_ref<bool(Value)>) {
-  return splitWholeRows(tensorType(getOperand()).getRank() != 0 &&
-                        getLow()[0] == 0 && getHigh()[0] == 0 &&
-                        getInterior()[0] == 0);
-}
-
-RowParts IotaOp::splitRows(function_ref<bool(Value)>) {
-  return {getDim() != 0 ? RowParts::Rows : RowParts::None, {}};
-}
