@@ -11,6 +11,7 @@
 #include "runtime/trainer/hooks/ParameterInspector.h"
 #include "runtime/trainer/hooks/ProfileHook.h"
 #include "runtime/trainer/hooks/StepTimer.h"
+#include "runtime/trainer/hooks/TimeLimitHook.h"
 #include "runtime/trainer/hooks/WatchHook.h"
 #include "runtime/trainer/run/RunPlan.h"
 #include "runtime/trainer/save/Checkpointing.h"
@@ -49,6 +50,8 @@ StepHooks ingot::runtime::makeHooks(const RunContext &context,
   if (options.tune.isOn && context.ranks.getSize() > 1 &&
       context.getManifest().target.tuning == TuningPlace::Host)
     add(std::make_unique<BucketTuner>(context));
+  if (options.run.maxTime && !countMeasuredSteps(options))
+    add(std::make_unique<TimeLimitHook>(context, *options.run.maxTime));
   if (seams.checkpointing.getAverage())
     add(std::make_unique<AverageHook>(seams.checkpointing));
   return hooks;

@@ -193,6 +193,7 @@ void Trainer::compareRanks() {
        {"--save-every", options.save.saveEvery.value_or(0)},
        {"--best", computeCrc32(options.save.best.value_or(""))},
        {"--early-stop", options.run.earlyStop.value_or(0)},
+       {"--max-time", options.run.maxTime ? 1 : 0},
        {"--nan", static_cast<int64_t>(options.run.nan)},
        {"--histogram-every", options.observe.histogramEvery.value_or(0)},
        {"--diagnose", options.report.diagnose ? 1 : 0},

@@ -144,7 +144,7 @@ static constexpr const char *kOfTraining[] = {
     "--steps",          "--epochs", "--eval-every", "--early-stop",
     "--min-delta",      "--nan",    "--best",       "--export-weights",
     "--save",           "--keep",   "--save-every", "--overwrite",
-    "--histogram-every"};
+    "--histogram-every", "--max-time"};
 
 std::string ingot::runtime::listWithoutEffect(const Options &options) {
   std::string names;

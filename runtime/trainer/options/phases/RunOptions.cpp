@@ -16,6 +16,8 @@
 using namespace ingot::runtime;
 
 static constexpr double kInfinity = std::numeric_limits<double>::infinity();
+/// In seconds; longer than any machine is on.
+static constexpr double kLongestTime = 1e9;
 static constexpr const char *kRun = "Run", *kEnd = "When to stop",
                             *kHyperparameters = "Hyperparameters";
 
@@ -57,6 +59,29 @@ static WordParser parseWarmup(int64_t &steps, std::optional<double> &part) {
     return fmt::format("'{}' is neither a number of steps nor a percentage "
                        "of the run",
                        text);
+  };
+}
+
+/// Parses --max-time: a number of seconds, or of the unit behind it.
+static WordParser parseTime(std::optional<double> &seconds) {
+  return [&seconds](const std::string &text) -> std::string {
+    static constexpr std::pair<char, double> kUnits[] = {
+        {'s', 1}, {'m', 60}, {'h', 3600}, {'d', 86400}};
+    std::string_view number = text;
+    double scale = 1, value = 0;
+    for (auto [unit, length] : kUnits)
+      if (number.ends_with(unit)) {
+        number.remove_suffix(1);
+        scale = length;
+        break;
+      }
+    if (!parseWhole(number, value) || !(value > 0) ||
+        value * scale > kLongestTime)
+      return fmt::format("'{}' is not a time above 0, as in 90s, 45m, 1.5h or "
+                         "2d",
+                         text);
+    seconds = value * scale;
+    return {};
   };
 }
 
@@ -194,6 +219,11 @@ void RunOptions::bind(CLI::App &app, const Manifest &manifest) {
       ->check(isNumberFrom(0, kInfinity))
       ->needs(earlyStopOption)
       ->default_str("0")
+      ->group(kEnd);
+  addParsed(app, "--max-time", parseTime(maxTime),
+            "End the run with the step under way when TIME has passed, as if "
+            "it were the last: checkpoint, evaluation and outputs follow")
+      ->type_name("TIME")
       ->group(kEnd);
   addChoice(app, "--nan", nan, kNanPolicies,
             "A step that is not finite ends the run (stop), changes nothing "

@@ -46,6 +46,8 @@ struct RunOptions {
   /// much a metric has to be better to count as improved.
   std::optional<int64_t> earlyStop;
   double minDelta = 0;
+  /// The seconds after which the run ends with the step under way.
+  std::optional<double> maxTime;
   NanPolicy nan = NanPolicy::Stop;
   /// The threads of steps; those of OMP_NUM_THREADS without it.
   std::optional<int64_t> threads;

@@ -19,9 +19,27 @@ def unlike(ingot):
     for limit in ("0", "1000000001", "9223372036854775807"):
         ingot.check_error([*base, limit], 2, "--comm-timeout", "from 1 to 1000000000")
 
-    def run(first, second, limit="20"):
-        words = [*mpirun(1), *base, limit, *first, ":", "-n", 1, *base, limit, *second]
+    def run(first, second, limit="20", wrap=lambda words, flags: words):
+        words = [
+            *mpirun(1),
+            *wrap([*base, limit, *first], first),
+            ":",
+            "-n",
+            1,
+            *wrap([*base, limit, *second], second),
+        ]
         return ingot.run(words, env=ALONE, timeout=90)
+
+    def never_connects(number, flags):
+        """A run of which one rank has ended before the other begins to connect: once a rank has begun, mpirun ends the
+        run by itself when another exits."""
+        ended = ingot.path(f"ended-{number}")
+
+        def wrap(words, own):
+            script = f'"$@"; touch {ended}' if own else f'until [ -e {ended} ]; do sleep 0.1; done; exec "$@"'
+            return ["sh", "-c", script, "sh", *words]
+
+        return run(*flags, limit="2", wrap=wrap)
 
     save, out = ingot.path("save"), ingot.path("out.onnx")
     # The longest wait is one.
@@ -33,7 +51,7 @@ def unlike(ingot):
     # A rank that never connects: MPI itself would wait for it for ever.
     # The start takes 20 s at least, whatever the limit: both wait at the same time.
     with ThreadPoolExecutor() as pool:
-        alone = list(pool.map(lambda flags: run(*flags, limit="2"), ((["--inspect"], []), ([], ["--inspect"]))))
+        alone = list(pool.map(never_connects, (0, 1), ((["--inspect"], []), ([], ["--inspect"]))))
     for result in alone:
         check(
             result.status == 4 and "for the other ranks to start" in result.err, f"exit {result.status}: {result.err}"

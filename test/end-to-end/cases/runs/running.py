@@ -7,6 +7,7 @@ import re
 
 import numpy as np
 from harness import HERE, case, check, check_close, check_relative, golden, initializers
+from launch import ALONE, compile_for, mpirun
 
 G = golden("multilabel")
 
@@ -182,6 +183,34 @@ def early_stop(ingot):
     said = ingot.check_error([trainer, *flags, "--steps", "9", "--best", "elegance"], 2, "--best", "eval_elegance").err
     check("step" not in said and "eval_loss" in said, said)
     ingot.check_error([trainer, *flags, "--steps", "9", "--log-max-mb", "1"], 2, "--log-max-mb", "--log")
+
+
+@case("max-time")
+def max_time(ingot):
+    """A run ends in order when its time has passed, and the next one goes on as if it had not."""
+    trainer, folder, out = trainer_of(ingot), ingot.path("save"), ingot.path("out.onnx")
+    flags = ["--data", G.data, "--eval-data", G.data, "--eval-every", "1000000"]
+    result = ingot.succeed(
+        [trainer, *flags, "--steps", "100000000", "--max-time", "0.5s", "--save", folder, "--export", out]
+    )
+    ended = re.search(r"--max-time: 0.5 s have passed, ends after step (\d+)\n", result.err)
+    check(ended and (folder / f"step-{ended[1]}").is_dir() and out.exists(), result.err)
+    check("eval_loss" in result.err, result.err)
+    steps = str(int(ended[1]) + 2)
+    check("--max-time" not in ingot.succeed([trainer, *flags, "--steps", steps, "--max-time", "2d"]).err, "has passed")
+    ingot.succeed([trainer, *flags, "--steps", steps, "--resume", folder, "--max-time", "1.5h"])
+    # The time of one rank ends all, and ranks that have none and some do not wait for each other.
+    ranks = ingot.path("ranks")
+    parallel = compile_for(ingot, G, "adamw", 2)
+    base = [parallel, "--data", G.data, "--steps", "100000000"]
+    own = [*base, "--max-time", "0.5"]
+    other = [*base, "--max-time", "9h"]
+    result = ingot.run([*mpirun(1), *own, "--save", ranks, ":", "-n", 1, *other], env=ALONE, timeout=90)
+    check(result.status == 0 and len(list(ranks.glob("step-*"))) == 1, f"exit {result.status}: {result.err}")
+    result = ingot.run([*mpirun(1), *own, ":", "-n", 1, *base], env=ALONE, timeout=90)
+    check(result.status == 1 and "another --max-time" in result.err, f"exit {result.status}: {result.err}")
+    for wrong in ("0", "-1s", "1w", "h", "nan", "1e9d", "", "5 m"):
+        ingot.check_error([trainer, *flags, f"--max-time={wrong}"], 2, "--max-time")
 
 
 @case("nan-stop-skip-rollback")
