@@ -58,11 +58,11 @@ llvm::Error PipelineOptions::check() const {
   if (precision != "fp8" && !fp8Scaling.getGivenTexts().empty())
     return makeOptionError(fp8Scaling.getName(), "requires --precision fp8",
                            "add --precision fp8, or leave it out");
-  if (fp8Scaling == "delayed" && (dataParallel || gradAccumulation > 1))
-    return makeOptionError(
-        fp8Scaling.getName(),
-        "delayed scales would have to agree over ranks and micro-batches",
-        "choose current, block or mx");
+  if (fp8Scaling == "delayed" && gradAccumulation > 1)
+    return makeOptionError(fp8Scaling.getName(),
+                           "delayed scales would have to agree over "
+                           "micro-batches",
+                           "choose current, block or mx");
   return RematNames::combine(remat.getName(), *remat).takeError();
 }
 

@@ -18,6 +18,9 @@ void registerExchange(Registry &registry);
 /// Fails if that many ranks cannot be those of the mesh of an exchange.
 llvm::Error checkRanks(mlir::Operation *op, int64_t ranks);
 
+/// Combines the elements of another rank with those that are known so far.
+void combineElements(ReductionKind kind, Tensor &into, const Tensor &from);
+
 /// Computes an exchange on all ranks.
 void exchange(Exchange op, llvm::ArrayRef<Operands> operands,
               llvm::ArrayRef<Results> results);

@@ -58,12 +58,11 @@ struct FormBuckets : ingot::impl::FormBucketsBase<FormBuckets> {
     for (Operation &op : *block)
       if (auto exchange = dyn_cast<Exchange>(op)) {
         auto sum = dyn_cast<AllReduceOp>(op);
-        bool isKnown = sum && sum.getKind() == ReductionKind::Sum &&
-                       isa<FloatType>(sum.getType().getElementType()) &&
+        bool isKnown = sum && isa<FloatType>(sum.getType().getElementType()) &&
                        exchange.getExchangeAxes() ==
                            ArrayRef<int64_t>{static_cast<int64_t>(Axis::Data)};
         if (!isKnown) {
-          op.emitOpError("has no transport between ranks, who exchange sums of "
+          op.emitOpError("has no transport between ranks, who combine "
                          "floating-point numbers over [data]");
           return signalPassFailure();
         }
@@ -200,16 +199,17 @@ private:
       total += byteSize(sum.getType());
     const int64_t limit = chooseSize(total);
     SmallVector<Bucket> buckets;
-    // The bucket of each element type that has room, and of each way in which
-    // parameters are gathered.
-    std::map<std::vector<const void *>, size_t> open;
+    // The bucket with room for an element type, a way in which ranks combine it,
+    // and one in which parameters are gathered.
+    using Key = std::pair<unsigned, std::vector<const void *>>;
+    std::map<Key, size_t> open;
     for (AllReduceOp sum : sums) {
       RankedTensorType type = sum.getType();
-      std::vector<const void *> key = {
-          type.getElementType().getAsOpaquePointer()};
+      Key key = {static_cast<unsigned>(sum.getKind()),
+                 {type.getElementType().getAsOpaquePointer()}};
       if (Attribute parameter = sum.getGradientOfAttr())
         for (Type format : formats.lookup(parameter))
-          key.push_back(format.getAsOpaquePointer());
+          key.second.push_back(format.getAsOpaquePointer());
       auto [it, isNew] = open.try_emplace(key, buckets.size());
       if (isNew || buckets[it->second].bytes >= limit) {
         it->second = buckets.size();
@@ -244,6 +244,8 @@ private:
         NameLoc::get(builder.getStringAttr("bucket " + Twine(count++)));
     TypeRange types = ValueRange(parts).getTypes();
     auto start = Start::create(builder, loc, parts);
+    if constexpr (!sharded)
+      start.setKind(bucket.sums.front().getKind());
     if (start->isBeforeInBlock(wanted))
       builder.setInsertionPoint(wanted);
     auto wait = Wait::create(builder, loc, types, start.getBucket());

@@ -63,6 +63,12 @@ struct ReduceGradients : ingot::impl::ReduceGradientsBase<ReduceGradients> {
     for (Entry &entry : results.entries)
       if (isReduced(step, entry))
         entry.value = reduce(entry.value, entry.gradient());
+      else if (holdsMagnitudes(entry))
+        // Ranks that scale by other magnitudes would round other numbers; those
+        // of earlier steps are equal on all ranks.
+        entry.value = AllReduceOp::create(builder, entry.value.getLoc(),
+                                          ReductionKind::Max, entry.value,
+                                          Axis::Data, FlatSymbolRefAttr());
     ranks = reduce(ranks);
     for (Entry &entry : results.entries) {
       if (!isReduced(step, entry))
@@ -137,6 +143,12 @@ private:
     if (gradient.getDefiningOp())
       builder.setInsertionPointAfterValue(gradient);
     return Arithmetic(builder, gradient.getLoc()).cast(gradient, element);
+  }
+
+  bool holdsMagnitudes(const Entry &entry) {
+    return entry.state() &&
+           findState(getOperation(), entry.state()).getRole() ==
+               Role::Magnitudes;
   }
 
   bool isReduced(Signature step, const Entry &entry) {

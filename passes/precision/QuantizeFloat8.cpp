@@ -463,9 +463,8 @@ private:
     auto steps = static_cast<int64_t>(history);
     OpBuilder builder(&getContext());
     auto type = RankedTensorType::get({steps * count}, builder.getF32Type());
-    // The role of scales: saved, and not exported.
     FlatSymbolRefAttr symbol =
-        addState(getOperation(), "fp8/magnitudes", Role::LossScale, type);
+        addState(getOperation(), "fp8/magnitudes", Role::Magnitudes, type);
     Value state = function.signature.addState(symbol, type);
     builder.setInsertionPointToStart(&func.getBody().front());
     Arithmetic before(builder, func.getLoc());

@@ -437,6 +437,13 @@ def Int8Block : Constant<"INGOT_INT8_BLOCK", 256> {
   let description = "Elements that have one scale.";
 }
 
+def Reduction : Enum<"ingot_reduction", [
+    Case<"INGOT_SUM", "sum", 0>,
+    Case<"INGOT_MAX", "max", 2, "The largest; NaN if one of them is, which GPUs may leave out.">,
+    Case<"INGOT_MIN", "min", 3, "The smallest; NaN likewise.">]> {
+  let description = "How the elements of ranks are combined.";
+}
+
 def BucketDesc : Struct<"ingot_bucket_desc", [
     Field<I64, "elements">, Field<DType, "type">,
     Field<I32, "number", "Ranks exchange their buckets of one number.">,
@@ -446,7 +453,10 @@ def BucketDesc : Struct<"ingot_bucket_desc", [
     Field<I32, "deferred", [{
       Of an all-gather that a later run of a function waits for, or the host before it reads the state.
     }]>,
-    Field<I64, "k", "The number of elements that INGOT_TOPK sends.">, IndexField<>]> {
+    Field<I64, "k", "The number of elements that INGOT_TOPK sends.">,
+    Field<Reduction, "reduction", "What an all-reduce does; reduce-scatters and compressed buckets are sums.">,
+    ReservedField<>,
+    IndexField<>]> {
   let description = "A bucket of gradients or parameters.";
 }
 
@@ -459,10 +469,10 @@ class BucketEntry<string symbol, string thePhase, string theExchange,
 defvar shardOfBucket = ShardInOut<"bucket", "type", ["elements"]>;
 
 def AllReduceStart : BucketEntry<"ingot_all_reduce_start", "Start", "AllReduce"> {
-  let description = "Starts to add up a bucket over all ranks, in place.";
+  let description = "Starts to combine a bucket over all ranks, in place.";
 }
 def AllReduceWait : BucketEntry<"ingot_all_reduce_wait", "Wait", "AllReduce"> {
-  let description = "Waits until the bucket holds the sums.";
+  let description = "Waits until the bucket holds what all ranks have together.";
 }
 def ReduceScatterStart : BucketEntry<"ingot_reduce_scatter_start", "Start", "ReduceScatter"> {
   let description = "Starts to add up a bucket over all ranks, each of which gets its shard of the sums.";

@@ -23,12 +23,14 @@ defvar stateRoles = [
   StateRoleCase<"Step", "step", 4, "i64, the number of steps taken.">,
   StateRoleCase<"Seed", "seed", 5, "i64; the runtime stores `--seed` here at the start.">,
   StateRoleCase<"LossScale", "loss_scale", 6,
-    "Scalars of dynamic loss scaling, and magnitudes for scales of 8-bit floats; reset if a checkpoint lacks it.">,
+    "Scalars of dynamic loss scaling; reset if a checkpoint lacks it.">,
   StateRoleCase<"LowCopy", "low_copy", 7, "The 16-bit compute copy of a weight; not in checkpoints.">,
   StateRoleCase<"Accumulator", "accumulator", 8, "Sums over micro-batches; not in checkpoints.">,
   StateRoleCase<"Residual", "residual", 9,
     "Error-feedback residual of a rank, zeros at first; reset if a checkpoint lacks it.">,
   StateRoleCase<"Basis", "basis", 10, "The factor of PowerSGD that is reused; reset if a checkpoint lacks it.">,
-  StateRoleCase<"LowerHalf", "lower_half", 11, "The lower half of a split master weight; not in checkpoints.">];
+  StateRoleCase<"LowerHalf", "lower_half", 11, "The lower half of a split master weight; not in checkpoints.">,
+  StateRoleCase<"Magnitudes", "magnitudes", 12,
+    "The largest magnitudes of tensors in recent steps, for scales of 8-bit floats; reset if a checkpoint lacks it.">];
 
 #endif // INGOT_RUNTIME_ABI_STATEROLES_TD

@@ -91,8 +91,19 @@ void ingot_all_reduce_start(ingot_context *context,
     startEncoded(context, desc, bucket);
     return;
   }
-  startBucket(context, desc, bucket, "all-reduce",
-              &Communicator::startBucketReduce);
+  if (desc->reduction == INGOT_SUM) {
+    startBucket(context, desc, bucket, "all-reduce",
+                &Communicator::startBucketReduce);
+    return;
+  }
+  auto reduction = static_cast<Reduction>(desc->reduction);
+  ProfileScope scope(context, desc->index);
+  guardLibraryCall(context, "all-reduce", [&] {
+    if (context->ranks)
+      getBucket(context, bucket).ticket = context->ranks->startAllReduce(
+          bucket, desc->elements, getDType(desc->type),
+          "all-reduce of bucket " + std::to_string(desc->number), reduction);
+  });
 }
 
 void ingot_all_reduce_wait(ingot_context *context,

@@ -17,7 +17,8 @@ public:
   SelfCollectives() : Collectives(0, 1) {}
   std::string describe() const override { return "self"; }
 
-  std::unique_ptr<Pending> startAllReduce(void *, int64_t, DType) override {
+  std::unique_ptr<Pending> startAllReduce(void *, int64_t, DType,
+                                          Reduction) override {
     return std::make_unique<Done>();
   }
   std::unique_ptr<Pending> startReduceScatter(void *, int64_t, DType) override {

@@ -14,6 +14,7 @@
 #ifndef INGOT_RUNTIME_COMM_COLLECTIVES_H
 #define INGOT_RUNTIME_COMM_COLLECTIVES_H
 
+#include "runtime/abi/Abi.h"
 #include "runtime/core/DType.h"
 
 #include <memory>
@@ -34,6 +35,13 @@ public:
   virtual std::string giveUp() { return ""; }
 };
 
+/// How the elements of ranks are combined.
+enum class Reduction {
+  Sum = INGOT_SUM,
+  Max = INGOT_MAX,
+  Min = INGOT_MIN,
+};
+
 class Collectives {
 public:
   virtual ~Collectives() = default;
@@ -46,10 +54,11 @@ public:
   /// The transport's name for messages, such as "TCP".
   virtual std::string describe() const = 0;
 
-  /// Starts data = sum over ranks. Types are f32, f64, bf16, f16, i64 and i32;
-  /// 16-bit sums are rounded after each addition.
+  /// Starts data = that of all ranks, combined. Types are f32, f64, bf16, f16,
+  /// i64 and i32; 16-bit sums are rounded after each addition.
   virtual std::unique_ptr<Pending> startAllReduce(void *data, int64_t elements,
-                                                  DType type) = 0;
+                                                  DType type,
+                                                  Reduction reduction) = 0;
 
   /// Starts a reduce-scatter: this rank's shard (abi/Shard.h) of data = sum
   /// over ranks. The other elements have no meaning afterwards.

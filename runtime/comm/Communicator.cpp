@@ -397,10 +397,14 @@ Communicator::Ticket Communicator::startInPlace(InPlace operation, void *data,
 }
 
 Communicator::Ticket Communicator::startAllReduce(void *data, int64_t elements,
-                                                  DType type,
-                                                  std::string what) {
-  return startInPlace(&Collectives::startAllReduce, data, elements, type,
-                      std::move(what));
+                                                  DType type, std::string what,
+                                                  Reduction reduction) {
+  if (size == 1)
+    return 0;
+  return start(
+      std::move(what), elements * ::getSize(type), [=](Collectives &transport) {
+        return transport.startAllReduce(data, elements, type, reduction);
+      });
 }
 
 Communicator::Ticket Communicator::startReduceScatter(void *data,

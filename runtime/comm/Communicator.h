@@ -57,10 +57,10 @@ public:
   int64_t getSize() const { return size; }
   std::string describe() const;
 
-  /// Starts to sum `data` over ranks, in place. `what` names the operation in
-  /// messages: "all-reduce of bucket 3".
+  /// Starts to combine `data` over ranks, in place. `what` names the operation
+  /// in messages: "all-reduce of bucket 3".
   Ticket startAllReduce(void *data, int64_t elements, DType type,
-                        std::string what);
+                        std::string what, Reduction reduction = Reduction::Sum);
   /// Starts the all-reduce of a bucket of gradients, which may be joined with
   /// the next ones (setJoining).
   Ticket startBucketReduce(void *data, int64_t elements, DType type,

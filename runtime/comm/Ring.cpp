@@ -2,7 +2,7 @@
 
 #include "runtime/comm/Ring.h"
 
-#include "runtime/comm/Sums.h"
+#include "runtime/comm/Reductions.h"
 
 #include <algorithm>
 #include <utility>
@@ -52,19 +52,20 @@ Ring::Chunk Ring::getChunk(int64_t shard, int64_t index) const {
           bound(index + 1) - begin};
 }
 
-/// The sum of a shard starts at the rank after its owner and ends at the owner,
-/// from which the shard is passed around the ring.
+/// The result of a shard starts at the rank after its owner and ends at the
+/// owner, from which the shard is passed around the ring.
 Ring::Chunk Ring::getSent(int64_t index) const {
   int64_t step = index / chunks;
-  int64_t shard = isSummed(index) ? rank - 1 - step
-                                  : rank - (step - reduceMessages / chunks);
+  int64_t shard = isCombined(index) ? rank - 1 - step
+                                    : rank - (step - reduceMessages / chunks);
   return getChunk(shard, index % chunks);
 }
 
 Ring::Chunk Ring::getReceived(int64_t index) const {
   int64_t step = index / chunks;
-  int64_t shard = isSummed(index) ? rank - 2 - step
-                                  : rank - 1 - (step - reduceMessages / chunks);
+  int64_t shard = isCombined(index)
+                      ? rank - 2 - step
+                      : rank - 1 - (step - reduceMessages / chunks);
   return getChunk(shard, index % chunks);
 }
 
@@ -83,22 +84,23 @@ int64_t Ring::getAwaited() const {
 bool Ring::advanceReceives() {
   // The chunk that a gathered one overwrites was sent in the reduction.
   auto mayPost = [&](int64_t index) {
-    return isSummed(index) || reduceMessages == 0 ||
+    return isCombined(index) || reduceMessages == 0 ||
            index - reduceMessages < sends.getDone();
   };
   while (receives.hasRoom() && receives.getStarted() < messages &&
          mayPost(receives.getStarted())) {
     int64_t index = receives.getStarted();
     Chunk chunk = getReceived(index);
-    char *to = isSummed(index) ? getStaging(index) : chunk.data;
+    char *to = isCombined(index) ? getStaging(index) : chunk.data;
     receives.add(wire.receive(getLast(), tag, to, getBytes(chunk)));
   }
   bool any = false;
   while (receives.advance(wire)) {
     int64_t index = receives.getDone() - 1;
     Chunk chunk = getReceived(index);
-    if (isSummed(index))
-      addElements(getStaging(index), chunk.data, chunk.elements, shards.type);
+    if (isCombined(index))
+      combineElements(getStaging(index), chunk.data, chunk.elements,
+                      shards.type, shards.reduction);
     any = true;
   }
   return any;

@@ -34,14 +34,15 @@ private:
 class Ring : public WireOperation {
 public:
   /// Which phases of an all-reduce to run: in the first each rank's shard
-  /// becomes the sum, in the second every shard becomes that of the rank that
-  /// owns it.
+  /// becomes the result, in the second every shard becomes that of the rank
+  /// that owns it.
   enum class Part { Reduce, Gather, Both };
 
   /// Data and the shards of the ranks in it, none longer than the first.
   struct Shards {
     char *data;
     DType type;
+    Reduction reduction;
     std::vector<ElementRange> ranges;
   };
 
@@ -61,7 +62,7 @@ private:
   Chunk getSent(int64_t index) const;
   Chunk getReceived(int64_t index) const;
   Chunk getChunk(int64_t shard, int64_t index) const;
-  bool isSummed(int64_t index) const { return index < reduceMessages; }
+  bool isCombined(int64_t index) const { return index < reduceMessages; }
   char *getStaging(int64_t index);
   int64_t getBytes(const Chunk &chunk) const;
   int64_t getNext() const { return (rank + 1) % size; }
@@ -77,7 +78,7 @@ private:
   StagingPool::Block staging;
 
   /// The number of chunks of a shard, of messages that a rank sends until its
-  /// shard is the sum, and of all messages that it sends.
+  /// shard is the result, and of all messages that it sends.
   int64_t chunks, reduceMessages, messages;
   Lane receives, sends;
 };

@@ -2,7 +2,7 @@
 
 #include "runtime/comm/Tree.h"
 
-#include "runtime/comm/Sums.h"
+#include "runtime/comm/Reductions.h"
 
 #include <algorithm>
 
@@ -19,10 +19,12 @@ TreePlace::TreePlace(int64_t rank, int64_t size) {
   }
 }
 
-Tree::Tree(Wire &wire, int32_t tag, const Sum &sum)
+Tree::Tree(Wire &wire, int32_t tag, const Operand &operand)
     : WireOperation(wire, tag), place(wire.getRank(), wire.getSize()),
-      data(sum.data), bytes(sum.elements * ingot::runtime::getSize(sum.type)),
-      blockBytes(0), elements(sum.elements), type(sum.type),
+      data(operand.data),
+      bytes(operand.elements * ingot::runtime::getSize(operand.type)),
+      blockBytes(0), elements(operand.elements), type(operand.type),
+      reduction(operand.reduction),
       staging(place.children.size() * static_cast<size_t>(bytes)) {
   for (size_t i = 0; i < place.children.size(); ++i)
     transfers.push_back(
@@ -50,8 +52,8 @@ bool Tree::advance() {
     if (!wire.test(transfers[done]))
       return false;
     if (phase == Phase::FromChildren && blockBytes == 0)
-      addElements(staging.data() + done * static_cast<size_t>(bytes), data,
-                  elements, type);
+      combineElements(staging.data() + done * static_cast<size_t>(bytes), data,
+                      elements, type, reduction);
   }
   transfers.clear();
   done = 0;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// Sums and gathers of small data along a binomial tree: messages go up to rank
-// 0 and come back, so that the latency grows with the logarithm of the number
-// of ranks. The subtree of a child consists of consecutive ranks.
+// Reductions and gathers of small data along a binomial tree: messages go up to
+// rank 0 and come back, so that the latency grows with the logarithm of the
+// number of ranks. The subtree of a child consists of consecutive ranks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,14 +32,15 @@ struct TreePlace {
 
 class Tree : public WireOperation {
 public:
-  /// Data that is summed: the children's in the order of their ranks is added
-  /// to a rank's own.
-  struct Sum {
+  /// Data of a reduction: the children's in the order of their ranks is
+  /// combined with a rank's own.
+  struct Operand {
     char *data;
     int64_t elements;
     DType type;
+    Reduction reduction;
   };
-  Tree(Wire &wire, int32_t tag, const Sum &sum);
+  Tree(Wire &wire, int32_t tag, const Operand &operand);
   /// Gathers blocks of `bytes` from every rank, whose own is in its place.
   Tree(Wire &wire, int32_t tag, char *blocks, int64_t bytes);
 
@@ -51,11 +52,12 @@ private:
 
   TreePlace place;
   char *data;
-  /// The bytes of all data, and those of a block, or 0 for sums.
+  /// The bytes of all data, and those of a block, or 0 for reductions.
   int64_t bytes, blockBytes;
   int64_t elements = 0;
   DType type = DType::F32;
-  /// The children's data, for sums.
+  Reduction reduction = Reduction::Sum;
+  /// The children's data, for reductions.
   std::vector<char> staging;
   std::vector<Wire::Transfer> transfers;
   /// The number of transfers that have ended in this phase.

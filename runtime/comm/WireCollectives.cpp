@@ -27,21 +27,24 @@ int32_t WireCollectives::getTag() {
 
 std::unique_ptr<Pending> WireCollectives::startRing(Ring::Part part, void *data,
                                                     int64_t elements,
-                                                    DType type) {
-  Ring::Shards shards{static_cast<char *>(data), type, {}};
+                                                    DType type,
+                                                    Reduction reduction) {
+  Ring::Shards shards{static_cast<char *>(data), type, reduction, {}};
   for (int64_t of = 0; of < getSize(); ++of)
     shards.ranges.push_back(getShard(elements, of, getSize()));
   return std::make_unique<Ring>(*wire, getTag(), part, std::move(shards),
                                 staging);
 }
 
-std::unique_ptr<Pending>
-WireCollectives::startAllReduce(void *data, int64_t elements, DType type) {
+std::unique_ptr<Pending> WireCollectives::startAllReduce(void *data,
+                                                         int64_t elements,
+                                                         DType type,
+                                                         Reduction reduction) {
   int64_t bytes = elements * ingot::runtime::getSize(type);
   if (bytes >= kSmallShard * getSize())
-    return startRing(Ring::Part::Both, data, elements, type);
-  Tree::Sum sum{static_cast<char *>(data), elements, type};
-  return std::make_unique<Tree>(*wire, getTag(), sum);
+    return startRing(Ring::Part::Both, data, elements, type, reduction);
+  Tree::Operand operand{static_cast<char *>(data), elements, type, reduction};
+  return std::make_unique<Tree>(*wire, getTag(), operand);
 }
 
 std::unique_ptr<Pending>
@@ -62,7 +65,7 @@ WireCollectives::startAllGather(const void *from, void *to, int64_t bytes) {
   if (bytes < kSmallShard)
     return std::make_unique<Tree>(*wire, getTag(), blocks, bytes);
   // Each rank's block is its shard of the bytes.
-  Ring::Shards shards{blocks, DType::U8, {}};
+  Ring::Shards shards{blocks, DType::U8, Reduction::Sum, {}};
   for (int64_t of = 0; of < getSize(); ++of)
     shards.ranges.push_back({of * bytes, (of + 1) * bytes});
   return std::make_unique<Ring>(*wire, getTag(), Ring::Part::Gather,

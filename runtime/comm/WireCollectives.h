@@ -20,7 +20,8 @@ public:
   std::string describe() const override { return wire->describe(); }
 
   std::unique_ptr<Pending> startAllReduce(void *data, int64_t elements,
-                                          DType type) override;
+                                          DType type,
+                                          Reduction reduction) override;
   std::unique_ptr<Pending> startReduceScatter(void *data, int64_t elements,
                                               DType type) override;
   std::unique_ptr<Pending> startGatherShards(void *data, int64_t elements,
@@ -32,7 +33,8 @@ public:
 
 private:
   std::unique_ptr<Pending> startRing(Ring::Part part, void *data,
-                                     int64_t elements, DType type);
+                                     int64_t elements, DType type,
+                                     Reduction reduction = Reduction::Sum);
   int32_t getTag();
 
   std::unique_ptr<Wire> wire;

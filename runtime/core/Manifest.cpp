@@ -326,8 +326,8 @@ bool StateSpec::isSaved() const {
 }
 
 bool StateSpec::isOptional() const {
-  return role == StateRole::LossScale || role == StateRole::Residual ||
-         role == StateRole::Basis;
+  return role == StateRole::LossScale || role == StateRole::Magnitudes ||
+         role == StateRole::Residual || role == StateRole::Basis;
 }
 
 bool StateSpec::isModel() const {

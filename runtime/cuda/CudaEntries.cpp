@@ -230,7 +230,7 @@ static void exchange(ingot_context *context, const char *name, const Desc &desc,
 using Start = void (Nccl::*)(const Nccl::Bucket &, CUstream);
 
 static Nccl::Bucket getBucket(const ingot_bucket_desc &desc, void *data) {
-  return {data, desc.elements, desc.type, desc.number};
+  return {data, desc.elements, desc.type, desc.number, desc.reduction};
 }
 
 static void startBucket(ingot_context *context, const char *name,

@@ -7,6 +7,7 @@
 #define INGOT_DIALECTS_INGOT_COLLECTIVE_COLLECTIVE_TD
 
 include "dialects/ingot/ir/Dialect.td"
+include "dialects/ingot/reduction/ReductionKind.td"
 
 def Ingot_CompressionFormat : I32EnumAttr<"CompressionFormat", "encoding of a bucket's payload", [
     I32EnumAttrCase<"None", 0, "none">,
@@ -34,7 +35,8 @@ def AllReduceStartOp : Ingot_CollectiveOp<"all_reduce_start", "false", ["isBlock
     The bucket contains the parts at offsets that are multiples of 64 bytes. The all-reduce is in flight until the
     wait, and no other op may use the bucket; computation overlaps with it. `blocking` states that the step cannot
     continue without the sums. With `compression`, the bucket is f32, and its payload is encoded in fewer bytes, which
-    represent the result of a `compress` with the same `compression` and `k` exactly.
+    represent the result of a `compress` with the same `compression` and `k` exactly. With `kind`, `max` or `min`, the
+    result is the largest or the smallest element instead of their sum.
 
     ```mlir
     %bucket = ingot.all_reduce_start %a, %b : (tensor<4x4xf32>, tensor<2xf32>) -> tensor<18xf32>
@@ -43,16 +45,18 @@ def AllReduceStartOp : Ingot_CollectiveOp<"all_reduce_start", "false", ["isBlock
   }];
   let arguments = (ins Variadic<Ingot_FloatTensor>:$parts, UnitAttr:$blocking,
                        DefaultValuedAttr<Ingot_CompressionFormatAttr, "::ingot::CompressionFormat::None">:$compression,
-                       DefaultValuedAttr<I64Attr, "0">:$k);
+                       DefaultValuedAttr<I64Attr, "0">:$k,
+                       DefaultValuedAttr<Ingot_ReductionKindAttr, "::ingot::ReductionKind::Sum">:$kind);
   let results = (outs Ingot_FloatTensor:$bucket);
   let builders = [OpBuilder<(ins "::mlir::ValueRange":$parts, CArg<"bool", "false">:$blocking,
                                  CArg<"::ingot::CompressionFormat", "::ingot::CompressionFormat::None">:$compression,
-                                 CArg<"int64_t", "0">:$k)>];
+                                 CArg<"int64_t", "0">:$k,
+                                 CArg<"::ingot::ReductionKind", "::ingot::ReductionKind::Sum">:$kind)>];
   let assemblyFormat = "$parts attr-dict `:` functional-type(operands, results)";
 }
 
 def AllReduceWaitOp : Ingot_CollectiveOp<"all_reduce_wait", "false", ["isBlocking"]> {
-  let summary = "waits for an all-reduce and unpacks its bucket: each element is the sum over ranks";
+  let summary = "waits for an all-reduce and unpacks its bucket: what all ranks have together";
   let arguments = (ins Ingot_FloatTensor:$bucket);
   let results = (outs Variadic<Ingot_FloatTensor>:$parts);
   let assemblyFormat = "$bucket attr-dict `:` functional-type(operands, results)";

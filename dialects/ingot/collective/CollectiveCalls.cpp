@@ -15,6 +15,10 @@ static_assert(static_cast<int>(CompressionFormat::None) == INGOT_UNCOMPRESSED &&
               static_cast<int>(CompressionFormat::Int8) == INGOT_INT8 &&
               static_cast<int>(CompressionFormat::TopK) == INGOT_TOPK);
 
+static_assert(static_cast<int>(ReductionKind::Sum) == INGOT_SUM &&
+              static_cast<int>(ReductionKind::Max) == INGOT_MAX &&
+              static_cast<int>(ReductionKind::Min) == INGOT_MIN);
+
 StringRef CompressOp::getEntry() { return "ingot_compress"; }
 
 void CompressOp::describeCall(CallDescriptor &descriptor) {
@@ -37,7 +41,7 @@ void ShardSquareSumOp::describeCall(CallDescriptor &descriptor) {
 }
 
 /// Describes a bucket; `start`, if it is not null, has the format of the
-/// payload.
+/// payload and how ranks combine theirs.
 static ingot_bucket_desc describe(Value bucket, AllReduceStartOp start = {}) {
   RankedTensorType type = tensorType(bucket);
   ingot_bucket_desc desc = {};
@@ -46,6 +50,7 @@ static ingot_bucket_desc describe(Value bucket, AllReduceStartOp start = {}) {
   if (start) {
     desc.compression = static_cast<int32_t>(start.getCompression());
     desc.k = static_cast<int64_t>(start.getK());
+    desc.reduction = static_cast<int32_t>(start.getKind());
   }
   return desc;
 }

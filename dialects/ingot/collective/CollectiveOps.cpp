@@ -53,9 +53,10 @@ static RankedTensorType bucketType(ValueRange parts, bool sharded) {
 
 void AllReduceStartOp::build(OpBuilder &builder, OperationState &state,
                              ValueRange parts, bool blocking,
-                             CompressionFormat compression, int64_t k) {
+                             CompressionFormat compression, int64_t k,
+                             ReductionKind kind) {
   build(builder, state, bucketType(parts, /*sharded=*/false), parts, blocking,
-        compression, k);
+        compression, k, kind);
 }
 void ReduceScatterStartOp::build(OpBuilder &builder, OperationState &state,
                                  ValueRange parts) {
@@ -142,6 +143,12 @@ LogicalResult AllReduceStartOp::verify() {
   if (getCompression() != CompressionFormat::None &&
       !bucket.getElementType().isF32())
     return emitOpError("C11: a compressed bucket must be f32, got ") << bucket;
+  bool isPlain = getCompression() == CompressionFormat::None && !getBlocking();
+  if (getKind() == ReductionKind::Prod ||
+      (getKind() != ReductionKind::Sum && !isPlain))
+    return emitOpError("C15: ranks exchange sums, and in the same way, but "
+                       "neither compressed nor blocking, `max` and `min`; got ")
+           << stringifyReductionKind(getKind());
   return checkK(*this, bucket.getNumElements());
 }
 

@@ -61,6 +61,7 @@ LogicalResult StateOp::verify() {
   case Role::Moment:
   case Role::Residual:
   case Role::Basis:
+  case Role::Magnitudes:
     if (!isa<FloatType>(element))
       return emitOpError("C2: a ") << stringifyRole(getRole())
                                    << " must be floating point, got " << type;

@@ -120,15 +120,12 @@ void ingot::reference::registerCollective(Registry &registry) {
       });
 }
 
-/// Returns the sum over all ranks of each element, in the order of the ranks.
-static Tensor sumOver(ArrayRef<Results> results) {
-  Tensor sum = results.front()[0];
-  for (Results other : results.drop_front()) {
-    for (int64_t i = 0; i < sum.size(); ++i)
-      sum.real(i) += other[0].real(i);
-    sum.roundToElementType();
-  }
-  return sum;
+/// Returns the elements of all ranks combined, in the order of the ranks.
+static Tensor combineAll(ReductionKind kind, ArrayRef<Results> results) {
+  Tensor all = results.front()[0];
+  for (Results other : results.drop_front())
+    combineElements(kind, all, other[0]);
+  return all;
 }
 
 bool ingot::reference::knowsRanks(Operation *op) {
@@ -143,9 +140,11 @@ void ingot::reference::combineRanks(Operation *op, ArrayRef<Operands> operands,
   if (auto overAxes = dyn_cast<Exchange>(op))
     exchange(overAxes, operands, results);
   if (isa<AllReduceStartOp, ReduceScatterStartOp>(op)) {
-    Tensor sum = sumOver(results);
+    auto start = dyn_cast<AllReduceStartOp>(op);
+    Tensor all =
+        combineAll(start ? start.getKind() : ReductionKind::Sum, results);
     for (Results rank : results)
-      rank[0] = sum;
+      rank[0] = all;
   }
   if (isa<ReduceScatterStartOp>(op))
     for (int64_t rank = 0; rank < ranks; ++rank) {

@@ -77,8 +77,28 @@ int64_t getElement(ArrayRef<int64_t> shape, ArrayRef<int64_t> position) {
   return element;
 }
 
-/// Combines the element of another rank with the one that is known so far.
-void combine(ReductionKind kind, Tensor &into, const Tensor &from) {
+/// Combines the tensors of a group, in its order.
+Tensor reduce(ReductionKind kind, ArrayRef<int64_t> group,
+              ArrayRef<Operands> operands) {
+  Tensor result = operands[group.front()][0];
+  for (int64_t rank : group.drop_front())
+    combineElements(kind, result, operands[rank][0]);
+  return result;
+}
+
+/// Copies the part with a number along a dimension.
+void takePart(Tensor &to, const Tensor &from, int64_t dim, int64_t part) {
+  for (int64_t i = 0; i < to.size(); ++i) {
+    SmallVector<int64_t> position = getPosition(to.getShape(), i);
+    position[dim] += part * to.getShape()[dim];
+    to.copy(i, from, getElement(from.getShape(), position));
+  }
+}
+
+} // namespace
+
+void ingot::reference::combineElements(ReductionKind kind, Tensor &into,
+                                       const Tensor &from) {
   for (int64_t i = 0; i < into.size(); ++i) {
     if (!into.isFloat()) {
       int64_t a = into.integer(i), b = from.integer(i);
@@ -102,26 +122,6 @@ void combine(ReductionKind kind, Tensor &into, const Tensor &from) {
   }
   into.roundToElementType();
 }
-
-/// Combines the tensors of a group, in its order.
-Tensor reduce(ReductionKind kind, ArrayRef<int64_t> group,
-              ArrayRef<Operands> operands) {
-  Tensor result = operands[group.front()][0];
-  for (int64_t rank : group.drop_front())
-    combine(kind, result, operands[rank][0]);
-  return result;
-}
-
-/// Copies the part with a number along a dimension.
-void takePart(Tensor &to, const Tensor &from, int64_t dim, int64_t part) {
-  for (int64_t i = 0; i < to.size(); ++i) {
-    SmallVector<int64_t> position = getPosition(to.getShape(), i);
-    position[dim] += part * to.getShape()[dim];
-    to.copy(i, from, getElement(from.getShape(), position));
-  }
-}
-
-} // namespace
 
 llvm::Error ingot::reference::checkRanks(Operation *op, int64_t ranks) {
   if (!isa<Exchange>(op))

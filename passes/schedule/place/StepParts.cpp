@@ -54,6 +54,7 @@ static bool isUpdated(Role role) {
   case Role::Moment:
   case Role::Step:
   case Role::LossScale:
+  case Role::Magnitudes:
     return true;
   default:
     return false;

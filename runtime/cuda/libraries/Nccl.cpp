@@ -105,11 +105,18 @@ void Nccl::exchangeShards(const Bucket &bucket, CUstream step, Whole whole,
   });
 }
 
+static ncclRedOp_t getOperator(int32_t reduction) {
+  return reduction == INGOT_MAX   ? ncclMax
+         : reduction == INGOT_MIN ? ncclMin
+                                  : ncclSum;
+}
+
 void Nccl::startAllReduce(const Bucket &bucket, CUstream step) {
   start(bucket.number, step, [&](cudaStream_t stream) {
     check(ncclAllReduce(bucket.data, bucket.data,
                         static_cast<size_t>(bucket.elements),
-                        getType(bucket.type), ncclSum, communicator, stream),
+                        getType(bucket.type), getOperator(bucket.reduction),
+                        communicator, stream),
           "all-reduce");
   });
 }

@@ -13,6 +13,7 @@
 #ifndef INGOT_RUNTIME_CUDA_LIBRARIES_NCCL_H
 #define INGOT_RUNTIME_CUDA_LIBRARIES_NCCL_H
 
+#include "runtime/abi/Abi.h"
 #include "runtime/cuda/driver/Driver.h"
 #include "runtime/cuda/libraries/NcclMemory.h"
 
@@ -49,11 +50,11 @@ public:
   Nccl(const Driver &driver, Communicator &ranks, NcclMemory &memory);
   ~Nccl();
 
-  /// A bucket; its type is an ingot_dtype.
+  /// A bucket; its type is an ingot_dtype, its reduction an ingot_reduction.
   struct Bucket {
     void *data;
     int64_t elements;
-    int32_t type, number;
+    int32_t type, number, reduction = INGOT_SUM;
 
     auto operator<=>(const Bucket &) const = default;
   };
@@ -61,9 +62,9 @@ public:
   // with the work that it receives until the join. Every function throws
   // failure.
 
-  /// Starts data = sum over ranks.
+  /// Starts data = that of all ranks, combined.
   void startAllReduce(const Bucket &bucket, CUstream stream);
-  /// Starts the same for the elements of the rank's shard (Shard.h); the others
+  /// Starts a sum of the elements of the rank's shard (Shard.h); the others
   /// have no meaning afterwards.
   void startReduceScatter(const Bucket &bucket, CUstream stream);
   /// Starts an all-gather: every rank receives all shards.

@@ -267,14 +267,15 @@ ncclResult_t ncclCommWindowDeregister(ncclComm_t communicator,
 ncclResult_t ncclAllReduce(const void *from, void *to, size_t elements,
                            ncclDataType_t type, ncclRedOp_t op,
                            ncclComm_t communicator, cudaStream_t stream) {
-  if (!use(communicator) || from != to || op != ncclSum || !stream)
+  if (!use(communicator) || from != to ||
+      (op != ncclSum && op != ncclMax && op != ncclMin) || !stream)
     record("violation", " all-reduce of wrong arguments");
   if (record(__func__, " elements=%zu type=%d stream=%p", elements,
              static_cast<int>(type), static_cast<void *>(stream)))
     return ncclRemoteError;
   submit(communicator, stream,
          {{ExchangeKind::AllReduce, static_cast<int64_t>(elements), type, 0,
-           findPlace(communicator, to)},
+           findPlace(communicator, to), op},
           from,
           to});
   return ncclSuccess;

@@ -117,3 +117,22 @@ module {
     return %2 : tensor<4xf32>
   }
 }
+
+// -----
+
+// Tests that the largest elements have a bucket of their own.
+// CHECK-LABEL: func.func @train_step
+// CHECK-DAG: ingot.all_reduce_start %{{.+}}, %{{.+}} : (tensor<f32>, tensor<f32>) -> tensor<17xf32>
+// CHECK-DAG: %[[LARGEST:.+]] = ingot.all_reduce_start %{{.+}} {kind = #ingot<reduction_kind max>} : (tensor<2xf32>) -> tensor<2xf32>
+// CHECK-DAG: ingot.all_reduce_wait %[[LARGEST]] : (tensor<2xf32>) -> tensor<2xf32>
+module {
+  ingot.state parameter @a : tensor<4xf32> = dense<0.0> : tensor<4xf32>
+  ingot.state magnitudes @largest : tensor<2xf32> = dense<0.0> : tensor<2xf32>
+  func.func @train_step(%a: tensor<4xf32> {ingot.state = @a}, %largest: tensor<2xf32> {ingot.state = @largest})
+      -> (tensor<f32> {ingot.name = "loss"}, tensor<4xf32> {ingot.gradient = @a}, tensor<2xf32> {ingot.state = @largest}) {
+    %loss = ingot.reduce sum %a dims = [0] : (tensor<4xf32>) -> tensor<f32>
+    %0 = ingot.exp %a : tensor<4xf32>
+    %1 = ingot.exp %largest : tensor<2xf32>
+    return %loss, %0, %1 : tensor<f32>, tensor<4xf32>, tensor<2xf32>
+  }
+}

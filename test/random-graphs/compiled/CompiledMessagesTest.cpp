@@ -83,8 +83,8 @@ public:
         isOwnKnown(isOwnKnown) {}
 
   std::string describe() const override { return "others"; }
-  std::unique_ptr<runtime::Pending> startAllReduce(void *, int64_t,
-                                                   runtime::DType) override {
+  std::unique_ptr<runtime::Pending>
+  startAllReduce(void *, int64_t, runtime::DType, runtime::Reduction) override {
     return fail();
   }
   std::unique_ptr<runtime::Pending>

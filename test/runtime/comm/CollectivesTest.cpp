@@ -16,9 +16,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <ostream>
 #include <thread>
 #include <vector>
@@ -205,10 +208,39 @@ TEST_P(Transports, AllReduce) {
   onAll([](Collectives &ranks) {
     forEachBuffer([&](int64_t length, DType type) {
       std::vector<char> data = fill(ranks.getRank(), 0, length, type);
-      complete(ranks.startAllReduce(data.data(), length, type));
+      complete(ranks.startAllReduce(data.data(), length, type, Reduction::Sum));
       expectEqual(data, fillSums(ranks.getSize(), 0, length, type), 0, length,
                   type);
     });
+  });
+}
+
+/// NaN is the largest and the smallest of all, as the last rank's first number.
+TEST_P(Transports, LargestAndSmallest) {
+  onAll([](Collectives &ranks) {
+    for (Reduction reduction : {Reduction::Max, Reduction::Min})
+      forEachBuffer([&](int64_t length, DType type) {
+        bool hasNan = isFloat(type);
+        auto get = [&](int64_t rank, int64_t i) {
+          return hasNan && i == 0 && rank == ranks.getSize() - 1
+                     ? std::numeric_limits<double>::quiet_NaN()
+                     : draw(rank, i);
+        };
+        std::vector<char> data = write(
+            length, type, [&](int64_t i) { return get(ranks.getRank(), i); });
+        complete(ranks.startAllReduce(data.data(), length, type, reduction));
+        std::vector<char> want = write(length, type, [&](int64_t i) {
+          double result = get(0, i);
+          for (int64_t rank = 1; rank < ranks.getSize(); ++rank) {
+            double other = get(rank, i);
+            result = std::isnan(result) || std::isnan(other) ? result + other
+                     : reduction == Reduction::Max ? std::max(result, other)
+                                                   : std::min(result, other);
+          }
+          return result;
+        });
+        expectEqual(data, want, 0, length, type);
+      });
   });
 }
 
@@ -278,9 +310,9 @@ TEST_P(Transports, SeveralAtATime) {
     for (int64_t k = 0; k < count; ++k) {
       auto bytes = static_cast<int64_t>(data[k].size());
       pending.push_back(
-          k % 3 == 2
-              ? ranks.startBroadcast(data[k].data(), bytes, k % size)
-              : ranks.startAllReduce(data[k].data(), length, DType::F32));
+          k % 3 == 2 ? ranks.startBroadcast(data[k].data(), bytes, k % size)
+                     : ranks.startAllReduce(data[k].data(), length, DType::F32,
+                                            Reduction::Sum));
     }
     for (int64_t k : {5, 0, 7, 2, 1, 6, 3, 4})
       complete(std::move(pending[k]));
@@ -309,7 +341,7 @@ std::vector<char> sumFractions(Collectives &ranks) {
   for (DType type : {DType::F32, DType::F64, DType::BF16, DType::F16})
     for (int64_t length : {1, 1000, 100003}) {
       std::vector<char> data = fillFractions(ranks.getRank(), length, type);
-      complete(ranks.startAllReduce(data.data(), length, type));
+      complete(ranks.startAllReduce(data.data(), length, type, Reduction::Sum));
       all.insert(all.end(), data.begin(), data.end());
       data = fillFractions(ranks.getRank(), length, type);
       complete(ranks.startReduceScatter(data.data(), length, type));
@@ -356,7 +388,8 @@ TEST(CollectivesOrder, IsThatOfTheRing) {
     };
     for (int64_t i = 0; i < length; ++i)
       data[i] = get(ranks.getRank(), i);
-    complete(ranks.startAllReduce(data.data(), length, DType::F32));
+    complete(
+        ranks.startAllReduce(data.data(), length, DType::F32, Reduction::Sum));
     for (int64_t of = 0; of < size; ++of) {
       ElementRange shard = getShard(length, of, size);
       for (int64_t i = shard.begin; i < shard.end; ++i)

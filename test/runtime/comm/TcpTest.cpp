@@ -85,7 +85,8 @@ std::string sumUntil(Collectives &ranks, std::atomic<bool> &isOver,
   auto until = std::chrono::steady_clock::now() + patience;
   try {
     while (!isOver) {
-      auto sum = ranks.startAllReduce(data.data(), 100000, DType::F32);
+      auto sum =
+          ranks.startAllReduce(data.data(), 100000, DType::F32, Reduction::Sum);
       while (!sum->test()) {
         std::this_thread::sleep_for(1ms);
         if (std::chrono::steady_clock::now() > until)
@@ -155,7 +156,8 @@ TEST_F(Tcp, RefusesForeigners) {
   WireCollectives ranks(
       std::make_unique<TcpWire>(meetByTcp(describe(1, 2, 20s)), 20s));
   std::vector<float> data(100000, 1);
-  auto sum = ranks.startAllReduce(data.data(), 100000, DType::F32);
+  auto sum =
+      ranks.startAllReduce(data.data(), 100000, DType::F32, Reduction::Sum);
   while (!sum->test())
     std::this_thread::yield();
   EXPECT_EQ(data[99999], 2);
@@ -212,7 +214,8 @@ TEST_F(Tcp, NamesTheRankThatIsLost) {
         if (rank == lost) {
           std::vector<float> data(100000, 1);
           for (int i = 0; i < 3; ++i) {
-            auto sum = ranks.startAllReduce(data.data(), 100000, DType::F32);
+            auto sum = ranks.startAllReduce(data.data(), 100000, DType::F32,
+                                            Reduction::Sum);
             while (!sum->test())
               std::this_thread::yield();
           }

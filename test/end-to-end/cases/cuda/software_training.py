@@ -57,6 +57,7 @@ def make_rows():
         for precision in PRECISIONS
         for flags, ranks in variants
     ]
+    long += [Row("bytes", "fp8", ("--fp8-scaling", "delayed"), ranks=2)]
     long += [Row(model, "bf16", steps=4, seeds=tuple(range(20))) for model in ("digits", "bytes")]
     return short, long
 

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <fcntl.h>
 #include <nccl.h>
 #include <sys/mman.h>
@@ -133,6 +134,13 @@ bool Exchange::run(Call &call) {
   return true;
 }
 
+/// NCCL's largest and smallest leave NaN out.
+static double combine(double x, double y, int64_t operation) {
+  return operation == ncclMax   ? std::fmax(x, y)
+         : operation == ncclMin ? std::fmin(x, y)
+                                : x + y;
+}
+
 void Exchange::receive(const Call &call) const {
   const ExchangeKind &kind = call.kind;
   int64_t size = ::getSize(kind.type), bytes = kind.elements * size;
@@ -159,9 +167,10 @@ void Exchange::receive(const Call &call) const {
       kind.name == ExchangeKind::ReduceScatter ? rank * kind.elements : 0;
   Element element = getElement(kind.type);
   for (int64_t i = 0; i < kind.elements; ++i) {
-    double sum = 0;
-    for (int other = 0; other < ranks; ++other)
-      sum += load(getData(other), first + i, element);
-    store(to, i, element, sum);
+    double all = load(getData(0), first + i, element);
+    for (int other = 1; other < ranks; ++other)
+      all = combine(all, load(getData(other), first + i, element),
+                    kind.operation);
+    store(to, i, element, all);
   }
 }

@@ -32,6 +32,8 @@ struct ExchangeKind {
   /// Where registered memory that all ranks access is in its block; -1 of other
   /// memory.
   int64_t place = -1;
+  /// How numbers are combined: an ncclRedOp_t, 0 for sums.
+  int64_t operation = 0;
 
   bool operator==(const ExchangeKind &) const = default;
 };

@@ -20,7 +20,7 @@
 // The history of the magnitudes of all three tensors is a state, as it is on a
 // CPU. Magnitudes of this step are taken by tiles, and tensors with as many tiles
 // are reduced together.
-//       DELAYED: ingot.state loss_scale @"fp8/magnitudes" : tensor<48xf32>
+//       DELAYED: ingot.state magnitudes @"fp8/magnitudes" : tensor<48xf32>
 // DELAYED-LABEL: func.func @train_step
 //       DELAYED: %[[OLD:.*]] = ingot.reshape %{{.*}} : tensor<48xf32> -> tensor<16x3xf32>
 //       DELAYED: %[[AMAX:.*]] = ingot.reduce max %[[OLD]] dims = [0]
@@ -95,7 +95,7 @@ module attributes {ingot.target = #ingot.target<"cuda", arch = "sm_90">} {
 
 // A kernel over rows makes what is normalized, which takes the magnitudes of its
 // rows. Tensors with as many rows or tiles are next to each other.
-//       DELAYED: ingot.state loss_scale @"fp8/magnitudes" : tensor<48xf32>
+//       DELAYED: ingot.state magnitudes @"fp8/magnitudes" : tensor<48xf32>
 // DELAYED-LABEL: func.func @train_step
 //   DELAYED-DAG: %[[W:.*]] = ingot.reduce max %{{.*}} dims = [1, 3] : (tensor<1x32x1x32xf32>) -> tensor<1x1xf32>
 //   DELAYED-DAG: ingot.reduce max %{{.*}} dims = [1] : (tensor<64x32xf32>) -> tensor<64xf32>

@@ -70,7 +70,7 @@ func.func @sizes(%x: tensor<16x32xbf16>, %w: tensor<32x10xbf16>) -> tensor<16x16
 // A delayed scale comes from the steps before, and this step's magnitude takes
 // the place of the oldest. All of them are in one state. Evaluation has scales of
 // its own.
-// DELAYED: ingot.state loss_scale @[[X:.*]] : tensor<12xf32> = dense<0.000000e+00>
+// DELAYED: ingot.state magnitudes @[[X:.*]] : tensor<12xf32> = dense<0.000000e+00>
 // DELAYED-LABEL: func.func @train_step
 // DELAYED-SAME: %[[STATE:[a-z0-9]+]]: tensor<12xf32> {ingot.state = @[[X]]}
 // DELAYED: %[[OLD:.*]] = ingot.reshape %[[STATE]] : tensor<12xf32> -> tensor<4x3xf32>

@@ -33,7 +33,8 @@ public:
       : Collectives(rank, /*size=*/2), exchange(exchange) {}
 
   std::string describe() const override { return "threads"; }
-  std::unique_ptr<Pending> startAllReduce(void *, int64_t, DType) override {
+  std::unique_ptr<Pending> startAllReduce(void *, int64_t, DType,
+                                          Reduction) override {
     return nullptr;
   }
   std::unique_ptr<Pending> startReduceScatter(void *, int64_t, DType) override {
