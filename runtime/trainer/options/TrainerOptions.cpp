@@ -140,11 +140,20 @@ static void limitToEvaluation(Options &options) {
 
 /// The options that limitToEvaluation() turns off, as far as a user who gives
 /// them may wait for what they do.
-static constexpr const char *kOfTraining[] = {
-    "--steps",          "--epochs", "--eval-every", "--early-stop",
-    "--min-delta",      "--nan",    "--best",       "--export-weights",
-    "--save",           "--keep",   "--save-every", "--overwrite",
-    "--histogram-every", "--max-time"};
+static constexpr const char *kOfTraining[] = {"--steps",
+                                              "--epochs",
+                                              "--eval-every",
+                                              "--early-stop",
+                                              "--min-delta",
+                                              "--nan",
+                                              "--best",
+                                              "--export-weights",
+                                              "--save",
+                                              "--keep",
+                                              "--save-every",
+                                              "--overwrite",
+                                              "--histogram-every",
+                                              "--max-time"};
 
 std::string ingot::runtime::listWithoutEffect(const Options &options) {
   std::string names;
