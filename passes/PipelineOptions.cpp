@@ -63,7 +63,8 @@ llvm::Error PipelineOptions::check() const {
                            "delayed scales would have to agree over "
                            "micro-batches",
                            "choose current, block or mx");
-  return RematNames::combine(remat.getName(), *remat).takeError();
+  return RematNames::combine(remat.getName(), llvm::ArrayRef<RematRule>(remat))
+      .takeError();
 }
 
 /// Quotes a text, where MLIR has to have quotes to parse it as the value of an

@@ -152,8 +152,11 @@ public:
     return printValue(initial);
   }
   std::vector<std::string> getGivenTexts() const override {
-    if (!this->hasValue() || (isFlag() && this->getValue() == T()))
+    if (!this->hasValue())
       return {};
+    if constexpr (std::is_same_v<T, bool>)
+      if (!this->getValue())
+        return {};
     return {printValue(this->getValue())};
   }
   llvm::Error set(llvm::StringRef text) override {

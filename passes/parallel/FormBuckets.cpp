@@ -245,7 +245,7 @@ private:
     TypeRange types = ValueRange(parts).getTypes();
     auto start = Start::create(builder, loc, parts);
     if constexpr (!sharded)
-      start.setKind(bucket.sums.front().getKind());
+      start.setKind(AllReduceOp(bucket.sums.front()).getKind());
     if (start->isBeforeInBlock(wanted))
       builder.setInsertionPoint(wanted);
     auto wait = Wait::create(builder, loc, types, start.getBucket());

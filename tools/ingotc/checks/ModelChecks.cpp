@@ -102,7 +102,7 @@ static void checkName(StringRef option, const NamePattern &pattern,
 /// wishes for many models, those that find none are noted.
 static void checkRemat(const PipelineOptions &options,
                        const SmallVector<StringRef> &nodes) {
-  ArrayRef<RematRule> rules = *options.remat;
+  ArrayRef<RematRule> rules = options.remat;
   auto isUnmatched = [&](const RematRule &rule) {
     return llvm::none_of(
         nodes, [&](StringRef name) { return rule.pattern.match(name); });
