@@ -19,7 +19,7 @@ static llvm::Expected<bool> assignPrecision(ModuleOp module,
                                             const std::string &precision) {
   PassManager passes(module.getContext(), ModuleOp::getOperationName());
   passes.addNestedPass<func::FuncOp>(
-      createAssignPrecision({precision, "", ""}));
+      createAssignPrecision({precision, {}, {}}));
   passes.addNestedPass<func::FuncOp>(createRoundEpilogues());
   if (failed(passes.run(module)))
     return llvm::createStringError("no precision could be assigned");

@@ -101,7 +101,7 @@ TEST_P(MixedPrecisionGraphs, StayWithinTheRoundingOfTheirInputs) {
                         /*stretch=*/seed % 2 ? 700 : 1);
     PassManager passes(&getContext(), ModuleOp::getOperationName());
     passes.addNestedPass<func::FuncOp>(
-        createAssignPrecision({half.name, "", ""}));
+        createAssignPrecision({half.name, {}, {}}));
     if (StringRef(target) == "emulator")
       passes.addNestedPass<func::FuncOp>(createRoundEpilogues());
     ASSERT_TRUE(succeeded(passes.run(*graph.module)));

@@ -127,8 +127,8 @@ void ingot::checkNames(ModuleOp module, const CompilerOptions &options) {
   SmallVector<StringRef> nodes;
   for (StringAttr name : names.nodes)
     nodes.push_back(name.getValue());
-  RematNames remat =
-      unwrap(RematNames::combine(pipeline.remat.getName(), *pipeline.remat));
+  RematNames remat = unwrap(RematNames::combine(
+      pipeline.remat.getName(), ArrayRef<RematRule>(pipeline.remat)));
   for (StringRef name : nodes)
     if (remat.save.match(name) && remat.recompute.match(name))
       throwUserError(makeOptionError(

@@ -34,6 +34,7 @@ def options(ingot, program):
 @case("completion")
 def completion(ingot):
     """Shells read the scripts, which have every option; bash completes options, values, commands and files."""
+    scripts = {}
     for program in programs(ingot):
         for shell in ("bash", "zsh", "fish"):
             script = ingot.path(f"{program.name}.{shell}")
@@ -42,18 +43,18 @@ def completion(ingot):
             for option in options(ingot, program):
                 name = option[2:] if shell == "fish" else option
                 check(re.search(rf"(?<![\w-]){name}(?![\w-])", text), f"{script.name} has no {option}")
+            scripts[script.name] = script
             if shutil.which(shell):
                 ingot.succeed([shell, "-n", script])
         ingot.check_error([program, "--completion", "tcsh"], 2, "--completion", "'tcsh'")
 
     def complete(*words):
-        script = ingot.path(f"{words[0]}.bash")
-        command = ["bash", "-c", COMPLETE, "complete", str(script), *words]
+        command = ["bash", "-c", COMPLETE, "complete", str(scripts[f"{words[0]}.bash"]), *words]
         found = subprocess.run(command, capture_output=True, text=True, cwd=ingot.scratch, check=False)
         check(found.returncode == 0 and not found.stderr, f"{words}: {found.stderr}")
         return found.stdout.split()
 
-    ingot.path("samples.npz").touch()
+    (ingot.scratch / "samples.npz").touch()
     for words, expected in (
         (("ingotc", "--preci"), ["--precision"]),
         (("ingotc", "--emit", "ex"), ["exec", "exe"]),
