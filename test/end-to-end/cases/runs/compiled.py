@@ -71,6 +71,6 @@ def otherwise(ingot):
     check(len(lines) == 1, f"{lines}")
     own, other = lines[0].split("; ")
     check(own == f"note: this trainer was compiled with --precision=bf16 --loss={smoothed}", own)
-    check(other == "that of the checkpoint's run with --loss=cross-entropy", other)
+    check(other == "that of the checkpoint's run with --loss=cross-entropy:1", other)
     lines = resume(*LOSS, "--batch", "32", "--clip", "--freeze", "fc1", "--allow-unmatched")
     check(len(lines) == 1 and "with --clip --freeze=fc1; that of the checkpoint's run without" in lines[0], f"{lines}")
