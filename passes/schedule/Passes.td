@@ -160,7 +160,7 @@ def PlaceGathers : Pass<"ingot-place-gathers", "::mlir::func::FuncOp"> {
   }];
   let options = [
     Option<"buckets", "buckets", "unsigned", "2", "the largest buckets that there is room for">,
-    Option<"memoryBudget", "memory-budget", "std::string", "\"\"",
+    Option<"memoryBudget", "memory-budget", "::ingot::MemorySize", "",
            "what the planned memory may have, which makes room for more buckets; a percentage does not">,
   ];
   let statistics = [

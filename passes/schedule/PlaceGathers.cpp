@@ -177,18 +177,10 @@ struct PlaceGathers : ingot::impl::PlaceGathersBase<PlaceGathers> {
 private:
   /// Returns the bytes that the arena may have; none if nothing says so.
   std::optional<int64_t> findBudget(func::FuncOp func) {
-    if (memoryBudget.empty())
-      return std::nullopt;
-    auto size = MemorySize::parse("memory-budget", memoryBudget,
-                                  /*allowPercent=*/true);
-    if (!size) {
-      llvm::consumeError(size.takeError());
-      return std::nullopt;
-    }
-    if (size->isPercent)
+    if (memoryBudget.empty() || memoryBudget.isPercent)
       return std::nullopt;
     StatePlaces states(func->getParentOfType<ModuleOp>());
-    return static_cast<int64_t>(size->number) - states.getBytes() -
+    return static_cast<int64_t>(memoryBudget.number) - states.getBytes() -
            states.shardBytes -
            getStagingBytes(Signature(func), *Target::of(func));
   }
