@@ -13,7 +13,7 @@ RankedTensorType ingot::getLocalType(RankedTensorType type,
                                      int64_t parts) {
   SmallVector<int64_t> shape(type.getShape());
   if (placement.kind == Placement::Split)
-    shape[placement.dim] /= parts;
+    shape[placement.dim] = (shape[placement.dim] + placement.pad) / parts;
   return RankedTensorType::get(shape, type.getElementType());
 }
 
@@ -38,7 +38,7 @@ Value Moves::move(OpBuilder &builder, Location loc, Value local,
                   const Placement &from, const Placement &to) const {
   if (from.kind == Placement::Whole)
     return takePart(builder, loc, local, to);
-  bool isOne = to.segments.size() == 1;
+  bool isOne = to.segments.size() == 1 && to.pad == 0 && from.pad == 0;
   if (from.kind == Placement::Partial && to.kind == Placement::Split && isOne)
     return ReduceScatterOp::create(
         builder, loc, getLocalType(tensorType(local), to, parts),
@@ -82,7 +82,9 @@ Value Moves::joinWhole(OpBuilder &builder, Location loc, Value local,
       RankedTensorType::get(shape, tensorType(local).getElementType()), local,
       from.dim, getAxes());
   if (from.segments.size() == 1)
-    return gathered;
+    return from.pad == 0 ? gathered
+                         : sliceDim(builder, loc, gathered, from.dim, 0,
+                                    from.segments.front());
   // The parts of a segment are apart.
   SmallVector<Value> pieces;
   int64_t first = 0;
@@ -97,6 +99,14 @@ Value Moves::joinWhole(OpBuilder &builder, Location loc, Value local,
 
 Value Moves::takePart(OpBuilder &builder, Location loc, Value whole,
                       const Placement &to) const {
+  if (to.pad != 0) {
+    SmallVector<int64_t> none(tensorType(whole).getRank(), 0), high(none);
+    high[to.dim] = to.pad;
+    Value padded = PadOp::create(builder, loc, whole, none, high, none,
+                                 llvm::APFloat(0.0));
+    return takePart(builder, loc, padded,
+                    Placement::split(to.dim, to.segments.front() + to.pad));
+  }
   SmallVector<Value> pieces;
   int64_t first = 0;
   for (int64_t size : to.segments) {

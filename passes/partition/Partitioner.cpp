@@ -43,15 +43,13 @@ FailureOr<Placement> ingot::getPlacement(func::FuncOp function,
   for (auto [number, dim] : llvm::enumerate(partition.getDims())) {
     if (!llvm::is_contained(dim.axes, axis))
       continue;
-    if (dim.pad != 0)
-      return function.emitError("padding of partitions is not supported yet: "
-                                "dimension ")
-             << number << " of " << type << " has " << dim.pad
-             << " elements too few";
     if (dim.axes.size() > 1)
       return function.emitError("two axes cannot split one dimension yet: ")
              << attribute;
-    return Placement::split(static_cast<int64_t>(number), dim.segments);
+    if (dim.pad != 0 && dim.segments.size() > 1)
+      return function.emitError("segments cannot be padded yet: ") << attribute;
+    return Placement::split(static_cast<int64_t>(number), dim.segments,
+                            dim.pad);
   }
   return Placement();
 }
@@ -63,8 +61,12 @@ ArrayAttr ingot::describePartition(const Placement &placement, Axis axis,
   Attribute segments = builder.getUnitAttr();
   if (placement.segments.size() > 1)
     segments = builder.getI64ArrayAttr(placement.segments);
-  dims[placement.dim] = builder.getDictionaryAttr(
-      builder.getNamedAttr(stringifyAxis(axis), segments));
+  SmallVector<NamedAttribute> entries = {
+      builder.getNamedAttr(stringifyAxis(axis), segments)};
+  if (placement.pad != 0)
+    entries.push_back(
+        builder.getNamedAttr("pad", builder.getI64IntegerAttr(placement.pad)));
+  dims[placement.dim] = builder.getDictionaryAttr(entries);
   return builder.getArrayAttr(dims);
 }
 
@@ -249,7 +251,9 @@ Value Partitioner::computePart(Value value, const Placement &want,
         return {};
       operands.push_back(get(operand, placement, reader));
     }
-    return buildPart(builder, op, factor, parts, operands, getNumber()).front();
+    return buildPart(builder, op, strategy->factor, parts, operands,
+                     getNumber())
+        .front();
   }
   return {};
 }

@@ -12,7 +12,7 @@ bool Placement::operator==(const Placement &other) const {
   if (kind != other.kind)
     return false;
   if (kind == Split)
-    return dim == other.dim && segments == other.segments;
+    return dim == other.dim && segments == other.segments && pad == other.pad;
   return kind == Whole || combination == other.combination;
 }
 
@@ -26,7 +26,8 @@ double ingot::getExchangedBytes(double bytes, const Placement &from,
     return (to.kind == Placement::Split ? 1 : 2) * share * bytes;
   // Other segments are parts of the whole, which has to be there first.
   bool isGathered = to.kind == Placement::Whole || to.dim == from.dim ||
-                    to.segments.size() > 1 || from.segments.size() > 1;
+                    to.segments.size() > 1 || from.segments.size() > 1 ||
+                    to.pad != 0 || from.pad != 0;
   if (!isGathered)
     return share * bytes / static_cast<double>(parts);
   return share * bytes + (to.kind == Placement::Split ? 1 : 0);
@@ -64,6 +65,29 @@ SmallVector<int64_t> ingot::addBorders(ArrayRef<int64_t> segments,
   return merged;
 }
 
+/// Returns whether all dimensions of a factor can have the same padding, and
+/// nothing can be made of it.
+static bool canPad(Operation *op, const Factor &factor) {
+  if (factor.hasRanges())
+    return false;
+  auto isFactor = [&](Value value, int64_t dim) {
+    if (dim < 0)
+      return true;
+    bool hasNeutral = factor.kind == Factor::Free ||
+                      factor.kind == Factor::Sum ||
+                      isa<FloatType>(tensorType(value).getElementType());
+    return hasNeutral && tensorType(value).getDimSize(dim) == factor.size;
+  };
+  return llvm::all_of(llvm::zip_equal(op->getOperands(), factor.operandDims),
+                      [&](auto pair) {
+                        return isFactor(std::get<0>(pair), std::get<1>(pair));
+                      }) &&
+         llvm::all_of(llvm::zip_equal(op->getResults(), factor.resultDims),
+                      [&](auto pair) {
+                        return isFactor(std::get<0>(pair), std::get<1>(pair));
+                      });
+}
+
 std::optional<Strategy> ingot::getFactorStrategy(Operation *op,
                                                  const Factor &factor,
                                                  ArrayRef<Placement> placed,
@@ -86,25 +110,33 @@ std::optional<Strategy> ingot::getFactorStrategy(Operation *op,
     if (auto borders =
             getBorders(factor.getResultRanges(op, 0), want->segments))
       segments = addBorders(segments, *borders);
+  int64_t pad = want && want->dim == factor.resultDims.front() ? want->pad : 0;
+  for (auto [placement, dim] : llvm::zip_equal(placed, factor.operandDims))
+    if (placement.kind == Placement::Split && placement.dim == dim)
+      pad = std::max(pad, placement.pad);
   if (factor.isContiguous && segments.size() > 1)
     return std::nullopt;
+  if (pad != 0 && !canPad(op, factor))
+    return std::nullopt;
   for (int64_t size : segments)
-    if (size % parts != 0)
+    if ((size + pad) % parts != 0)
       return std::nullopt;
   Strategy strategy{Strategy::InParts, factor};
+  strategy.factor.pad = pad;
   for (unsigned i = 0, e = op->getNumOperands(); i < e; ++i) {
     int64_t dim = factor.operandDims[i];
     strategy.operands.push_back(
-        dim < 0 ? Placement()
-                : Placement::split(
-                      dim, getDimSegments(factor.getOperandRanges(op, i),
-                                          segments)));
+        dim < 0
+            ? Placement()
+            : Placement::split(
+                  dim, getDimSegments(factor.getOperandRanges(op, i), segments),
+                  pad));
   }
   for (unsigned i = 0, e = op->getNumResults(); i < e; ++i) {
     int64_t dim = factor.resultDims[i];
     if (dim >= 0)
       strategy.results.push_back(Placement::split(
-          dim, getDimSegments(factor.getResultRanges(op, i), segments)));
+          dim, getDimSegments(factor.getResultRanges(op, i), segments), pad));
     else if (factor.kind == Factor::Free)
       return std::nullopt;
     else

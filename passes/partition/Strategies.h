@@ -27,9 +27,12 @@ struct Placement {
   int64_t dim = -1;
   llvm::SmallVector<int64_t> segments = {};
   Factor::Kind combination = Factor::Sum;
+  /// Elements behind the only segment.
+  int64_t pad = 0;
 
-  static Placement split(int64_t dim, llvm::ArrayRef<int64_t> segments) {
-    return {Split, dim, llvm::SmallVector<int64_t>(segments)};
+  static Placement split(int64_t dim, llvm::ArrayRef<int64_t> segments,
+                         int64_t pad = 0) {
+    return {Split, dim, llvm::SmallVector<int64_t>(segments), Factor::Sum, pad};
   }
   static Placement partial(Factor::Kind kind) {
     return {Partial, -1, {}, kind};

@@ -185,7 +185,7 @@ Value Validator::find(Value value, const Placement &want) {
   if (want.kind == Placement::Split) {
     // Only once: a search that failed would fail again.
     if (!searched
-             .insert({value.getAsOpaquePointer(), want.dim,
+             .insert({value.getAsOpaquePointer(), want.dim, want.pad,
                       std::vector<int64_t>(want.segments.begin(),
                                            want.segments.end())})
              .second)
@@ -245,7 +245,9 @@ bool Validator::attempt(Operation *op, const Strategy &strategy) {
   };
   // A function that has no use for the number of its rank lacks it.
   SmallVector<Value> results = match([&](OpBuilder &builder) {
-    return build(builder, strategy.factor.isContiguous);
+    return build(builder, strategy.factor.isContiguous ||
+                              (strategy.factor.pad != 0 &&
+                               strategy.factor.kind != Factor::Free));
   });
   if (results.empty())
     return false;

@@ -75,8 +75,8 @@ private:
   int64_t parts, found = 0;
   ValueNumbers numbers;
   llvm::DenseMap<mlir::Value, llvm::SmallVector<Form, 2>> forms;
-  /// The parts that were looked for: values, dimensions and segments.
-  std::set<std::tuple<void *, int64_t, std::vector<int64_t>>> searched;
+  /// The parts that were looked for: values, dimensions, padding and segments.
+  std::set<std::tuple<void *, int64_t, int64_t, std::vector<int64_t>>> searched;
 };
 
 } // namespace ingot

@@ -5,7 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/ingot/builders/Arithmetic.h"
 #include "dialects/ingot/partition/PartitionModels.h"
+#include <limits>
 
 using namespace mlir;
 using namespace ingot;
@@ -191,20 +193,45 @@ SmallVector<Value> ingot::clonePart(OpBuilder &builder, Operation *op,
       continue;
     RankedTensorType type = tensorType(result);
     SmallVector<int64_t> shape(type.getShape());
-    shape[dim] /= parts;
+    shape[dim] = (shape[dim] + factor.pad) / parts;
     result.setType(RankedTensorType::get(shape, type.getElementType()));
   }
   if (auto partitionable = dyn_cast<Partitionable>(copy))
-    partitionable.setFactorSize(factor, factor.size / parts);
+    partitionable.setFactorSize(factor, factor.getPartSize(parts));
   return SmallVector<Value>(copy->getResults());
+}
+
+/// Returns an operand that has the value that changes nothing where its factor
+/// is padded.
+static Value maskPadding(OpBuilder &builder, Value operand, int64_t dim,
+                         const Factor &factor, Value number) {
+  Arithmetic a(builder, operand.getLoc());
+  RankedTensorType type = tensorType(operand);
+  RankedTensorType indices = withElement(type, builder.getI64Type());
+  Value first =
+      getFirstOfPart(builder, operand.getLoc(), number, type.getDimSize(dim));
+  Value at = a.add(a.iota(indices, dim), a.fill(first, type.getShape()));
+  double infinity = std::numeric_limits<double>::infinity();
+  double neutral = factor.kind == Factor::Max   ? -infinity
+                   : factor.kind == Factor::Min ? infinity
+                                                : 0;
+  return a.select(
+      a.compare(Predicate::LT, at, static_cast<double>(factor.size)), operand,
+      neutral);
 }
 
 SmallVector<Value> ingot::buildPart(OpBuilder &builder, Operation *op,
                                     const Factor &factor, int64_t parts,
                                     ValueRange operands, Value number) {
+  SmallVector<Value> masked(operands);
+  // Nothing is looked up in padding.
+  if (factor.pad != 0 && factor.kind != Factor::Free && !factor.isContiguous)
+    for (auto [operand, dim] : llvm::zip_equal(masked, factor.operandDims))
+      if (dim >= 0)
+        operand = maskPadding(builder, operand, dim, factor, number);
   if (auto partitionable = dyn_cast<Partitionable>(op))
-    return partitionable.buildPart(builder, factor, parts, operands, number);
-  return clonePart(builder, op, factor, parts, operands);
+    return partitionable.buildPart(builder, factor, parts, masked, number);
+  return clonePart(builder, op, factor, parts, masked);
 }
 
 bool ingot::keepsPartialSums(Operation *op,

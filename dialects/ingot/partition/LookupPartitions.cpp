@@ -74,7 +74,7 @@ struct GatherModel : PartitionModel<GatherOp, GatherModel> {
       return clonePart(builder, op, factor, parts, operands);
     auto dim = static_cast<int64_t>(cast<GatherOp>(op).getDim());
     LocalIndices local(builder, op->getLoc(), operands[1], number, factor.size,
-                       factor.size / parts);
+                       factor.getPartSize(parts));
     SmallVector<Value> found =
         clonePart(builder, op, factor, parts, {operands[0], local.indices});
     Arithmetic a(builder, op->getLoc());
@@ -113,7 +113,7 @@ struct TakeAlongModel : PartitionModel<TakeAlongOp, TakeAlongModel> {
     if (!splitsTable(factor))
       return clonePart(builder, op, factor, parts, operands);
     LocalIndices local(builder, op->getLoc(), operands[1], number, factor.size,
-                       factor.size / parts);
+                       factor.getPartSize(parts));
     SmallVector<Value> found =
         clonePart(builder, op, factor, parts, {operands[0], local.indices});
     Arithmetic a(builder, op->getLoc());
@@ -152,7 +152,7 @@ struct ScatterAddModel : PartitionModel<ScatterAddOp, ScatterAddModel> {
       return clonePart(builder, op, factor, parts, operands);
     auto dim = static_cast<int64_t>(cast<ScatterAddOp>(op).getDim());
     LocalIndices local(builder, op->getLoc(), operands[0], number, factor.size,
-                       factor.size / parts);
+                       factor.getPartSize(parts));
     Arithmetic a(builder, op->getLoc());
     SmallVector<int64_t> dims;
     for (int64_t i = 0, e = tensorType(operands[0]).getRank(); i < e; ++i)

@@ -45,7 +45,12 @@ struct Factor {
   /// A part is one range of elements, because what is computed depends on where
   /// it is.
   bool isContiguous = false;
+  /// Elements without a meaning behind the last one, so that parts are equal:
+  /// of all dimensions that have the factor, which consist of it once.
+  int64_t pad = 0;
 
+  /// Returns the elements of each of `parts` equal parts.
+  int64_t getPartSize(int64_t parts) const { return (size + pad) / parts; }
   /// Returns whether dimensions consist of other things than the factor.
   bool hasRanges() const {
     return !operandRanges.empty() || !resultRanges.empty();

@@ -166,7 +166,7 @@ struct SliceModel : PartitionModel<SliceOp, SliceModel> {
     int64_t dim = factor.operandDims.front(), parts = factor.size / size;
     SmallVector<int64_t> starts(slice.getStarts()), limits(slice.getLimits());
     starts[dim] /= parts;
-    limits[dim] /= parts;
+    limits[dim] = factor.hasRanges() ? limits[dim] / parts : size;
     slice.setStarts(starts);
     slice.setLimits(limits);
   }
