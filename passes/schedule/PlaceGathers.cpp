@@ -160,16 +160,14 @@ struct PlaceGathers : ingot::impl::PlaceGathersBase<PlaceGathers> {
         place(func, room);
         return StepGraph(Signature(func), *target).fitsArena(*budget);
       };
-      size_t most = buckets, tooMuch = count + 1;
+      size_t most = 0, tooMuch = count + 1;
       if (fits(count))
         most = count;
-      else
-        tooMuch = count;
       while (most + 1 < tooMuch) {
         size_t middle = most + (tooMuch - most) / 2;
         (fits(middle) ? most : tooMuch) = middle;
       }
-      place(func, most);
+      place(func, most == 0 ? buckets : most);
     }
     report();
   }

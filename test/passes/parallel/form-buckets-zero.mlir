@@ -1,5 +1,6 @@
 // RUN: ingot-opt %s --ingot-form-buckets=zero=1 --ingot-simplify --split-input-file | FileCheck %s
 // RUN: ingot-opt %s --ingot-form-buckets=zero=1 --split-input-file --remarks-filter=form-buckets --remark-format=emitRemark 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
+// RUN: ingot-opt %s --ingot-form-buckets=zero=3 --split-input-file | FileCheck %s --check-prefix=THREE
 
 // Tests that the norm of all gradients is a sum over ranks of those of the shards, computed from the sums themselves,
 // and that it is exchanged once.
@@ -103,5 +104,39 @@ module {
     %nc = ingot.sub %c, %gc : tensor<7xf32>
     %nd = ingot.sub %d, %gd : tensor<7xf32>
     return %na, %nb, %nc, %nd : tensor<7xf32>, tensor<7xf32>, tensor<7xf32>, tensor<7xf32>
+  }
+}
+
+// -----
+
+// Tests that gradients share a bucket only if their parameters are gathered in the same types: those with a compute copy do
+// not with one that is read in f32. What an update reads is not gathered.
+// THREE: low_copy @"c/bf16"
+// THREE-DAG: ingot.reduce_scatter_start %{{.+}}, %{{.+}} : (tensor<7xf32>, tensor<7xf32>)
+// THREE-DAG: ingot.reduce_scatter_start %{{.+}} : (tensor<7xf32>)
+module {
+  ingot.state parameter @a : tensor<7xf32> = dense<0.0> : tensor<7xf32>
+  ingot.state parameter @b : tensor<7xf32> = dense<0.0> : tensor<7xf32>
+  ingot.state parameter @c : tensor<7xf32> = dense<0.0> : tensor<7xf32>
+  ingot.state low_copy @"a/bf16" of @a : tensor<7xbf16> = dense<0.0> : tensor<7xbf16>
+  ingot.state low_copy @"c/bf16" of @c : tensor<7xbf16> = dense<0.0> : tensor<7xbf16>
+  func.func @train_step(%a: tensor<7xf32> {ingot.state = @a}, %b: tensor<7xf32> {ingot.state = @b}, %c: tensor<7xf32> {ingot.state = @c},
+      %al: tensor<7xbf16> {ingot.state = @"a/bf16"}, %cl: tensor<7xbf16> {ingot.state = @"c/bf16"})
+      -> (tensor<7xf32> {ingot.state = @a}, tensor<7xf32> {ingot.state = @b}, tensor<7xf32> {ingot.state = @c}) {
+    %wa = ingot.cast %al : tensor<7xbf16> -> tensor<7xf32>
+    %sa = ingot.reduce sum %wa dims = [0] : (tensor<7xf32>) -> tensor<f32>
+    %sb = ingot.reduce sum %b dims = [0] : (tensor<7xf32>) -> tensor<f32>
+    %wc = ingot.cast %cl : tensor<7xbf16> -> tensor<7xf32>
+    %sc = ingot.reduce sum %wc dims = [0] : (tensor<7xf32>) -> tensor<f32>
+    %0 = ingot.broadcast %sa dims = [] : tensor<f32> -> tensor<7xf32>
+    %1 = ingot.broadcast %sb dims = [] : tensor<f32> -> tensor<7xf32>
+    %2 = ingot.broadcast %sc dims = [] : tensor<f32> -> tensor<7xf32>
+    %ga = ingot.all_reduce sum %0 over [data] gradient_of @a : tensor<7xf32>
+    %gb = ingot.all_reduce sum %1 over [data] gradient_of @b : tensor<7xf32>
+    %gc = ingot.all_reduce sum %2 over [data] gradient_of @c : tensor<7xf32>
+    %na = ingot.sub %a, %ga : tensor<7xf32>
+    %nb = ingot.sub %b, %gb : tensor<7xf32>
+    %nc = ingot.sub %c, %gc : tensor<7xf32>
+    return %na, %nb, %nc : tensor<7xf32>, tensor<7xf32>, tensor<7xf32>
   }
 }

@@ -1,5 +1,15 @@
 // RUN: ingot-opt %s --ingot-keep-low-copies --split-input-file | FileCheck %s
 // RUN: ingot-opt %s --ingot-keep-low-copies --split-input-file --remarks-filter=keep-low-copies --remark-format=emitRemark 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARKS
+// RUN: ingot-opt %s --ingot-keep-low-copies=shards --split-input-file | FileCheck %s --check-prefix=SHARDS
+
+// Where ranks will have shards, masters are whole.
+// SHARDS: ingot.state parameter @w : tensor<2x2xf32>
+// SHARDS-NOT: halves
+// SHARDS: ingot.state low_copy @"w/bf16" of @w : tensor<2x2xbf16>
+// SHARDS-LABEL: func.func @train_step
+// SHARDS: %[[NEW:.*]] = ingot.neg
+// SHARDS: %[[COPY:.*]] = ingot.cast %[[NEW]] : tensor<2x2xf32> -> tensor<2x2xbf16>
+// SHARDS: return %{{.*}}, %[[NEW]], %[[COPY]]
 
 
 // The copy follows its weight; every function reads it, the step writes it,

@@ -50,6 +50,7 @@ def make_rows():
         (("--zero", "0"), 2),
         (("--zero", "1"), 2),
         (("--zero", "2"), 2),
+        (("--zero", "3"), 2),
     ]
     long = [
         Row(model, precision, flags, ranks, steps=4, seeds=(0, 1, 2))

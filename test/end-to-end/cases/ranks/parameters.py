@@ -92,13 +92,20 @@ def memory(ingot):
         "0.001",
     ]
     text = ingot.path("step.mlir")
-    ingot.succeed(ingot.ingotc(*flags, "--zero", "3", "--emit", "exec", "-o", text))
-    step = text.read_text()
-    step = step[step.index("@train_step") :].split("exec.step")[0]
+
+    def compile_step(*options):
+        ingot.succeed(ingot.ingotc(*flags, "--zero", "3", *options, "--emit", "exec", "-o", text))
+        whole = text.read_text()
+        own = whole[whole.index("@train_step") :].split("exec.step")[0]
+        return own, own.count("call @ingot_all_gather_start")
+
     layer = 4 * width * width
-    gathers = re.findall(r"@ingot_all_gather_start", step)
+    # With room for all, each is gathered once; with more room, none more often.
+    counts = [compile_step("--memory-budget", size)[1] for size in ("2MiB", "1500KiB", "1450KiB")]
+    check(counts[0] == layers and counts == sorted(counts), f"{counts} gathers")
+    step, gathers = compile_step()
     # The last two layers are still there when the backward pass begins; that of the first needs no weights.
-    check(len(gathers) == layers + layers - 3, f"{len(gathers)} gathers")
+    check(gathers == layers + layers - 3, f"{gathers} gathers")
     trainers = {stage: ingot.compile(*flags, "--zero", stage) for stage in ("2", "3")}
     for ranks in (1, 2, 4):
         plans = {
@@ -120,19 +127,24 @@ def memory(ingot):
 
 @case("parameters-exchanges")
 def exchanges(ingot):
-    """A rank receives what it has no shard of: each bucket as often as the plan says."""
-    g = golden("mlp")
-    trainer = compile_for(ingot, g, "adamw", 2, "--zero", "3", "--bucket-mb", "0.01")
-    path = ingot.path("trace.json")
-    ingot.succeed([*mpirun(2), trainer, "--data", g.data, "--steps", "3", "--profile", path], env=ALONE)
-    events = json.loads(path.read_text())["traceEvents"]
-    scatters, gathers = (
-        [e for e in events if e["name"].startswith(f"{kind} of bucket")] for kind in ("reduce-scatter", "all-gather")
-    )
-    steps = {e["args"]["step"] for e in scatters}
-    check(len(scatters) % len(steps) == 0 and len(gathers) % len(steps) == 0, "other exchanges in another step")
-    bytes_of = lambda events: sum(e["args"]["bytes"] for e in events) / len(steps)  # noqa: E731
-    check(0 < bytes_of(gathers) <= 2 * bytes_of(scatters), f"{bytes_of(gathers)} gathered, {bytes_of(scatters)} summed")
+    """The transport counts what the plan says: gradients once, and parameters twice, except those that are still there
+    when the backward pass begins, and of the first layer, whose input needs no gradient."""
+    layers, width, batch, steps = 6, 64, 4, 3
+    model, data, path = (ingot.path(name) for name in ("tower.onnx", "data.npz", "trace.json"))
+    make_tower(model, layers, width)
+    rng = np.random.default_rng(2)
+    samples = rng.standard_normal((2, 2 * batch * steps, width)).astype(np.float32)
+    np.savez(data, x=samples[0], labels=samples[1])
+    flags = ["--loss", "mse", "--batch", batch, "--data-parallel", "--bucket-mb", "0.001", "--zero", "3"]
+    for precision, size in (("fp32", 4), ("bf16", 2)):
+        trainer = ingot.compile(model, *flags, "--precision", precision)
+        ingot.succeed([*mpirun(2), trainer, "--data", data, "--steps", steps, "--profile", path], env=ALONE)
+        events = json.loads(path.read_text())["traceEvents"]
+        for kind, times, bytes_each in (("reduce-scatter", layers, 4), ("all-gather", 2 * layers - 3, size)):
+            found = [e["args"] for e in events if e["name"].startswith(f"{kind} of bucket")]
+            count = len({e["step"] for e in found})
+            got = sum(e["bytes"] for e in found) / count
+            check(got == times * bytes_each * width * width, f"{precision}: {kind}: {got} bytes a step")
 
 
 @case("parameters-checkpoints")
