@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// Random graphs with random partitions of their arguments, for two ranks: the
-// graph of a rank gives the results of the whole graph, is accepted by the
-// validator, and is rejected after any edit.
+// Random graphs with random partitions of their arguments, for two or three
+// ranks: the graph of a rank gives the results of the whole graph, is accepted
+// by the validator, and is rejected after any edit.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,14 +25,13 @@ using namespace ingot;
 using namespace ingot::testing;
 using reference::Tensor;
 
-static constexpr int64_t kRanks = 2;
-
 namespace {
 
 struct PartitionedGraphs : ::testing::Test {
   /// A graph whose arguments have random partitions; nothing if none can be
   /// split.
   std::optional<RandomGraph> make(uint64_t seed) {
+    ranks = 2 + static_cast<int64_t>(seed % 2);
     RandomGraph graph =
         makeRandomGraph(context, seed, /*size=*/8, Float64Type::get(&context));
     bool isOfRanks = false;
@@ -43,7 +42,7 @@ struct PartitionedGraphs : ::testing::Test {
     Builder builder(&context);
     (*graph.module)
         ->setAttr(kMeshAttr, builder.getDictionaryAttr(builder.getNamedAttr(
-                                 "tensor", builder.getI64IntegerAttr(kRanks))));
+                                 "tensor", builder.getI64IntegerAttr(ranks))));
     func::FuncOp function = getFunction(*graph.module);
     bool isSplit = false;
     for (unsigned i = 0, e = function.getNumArguments(); i < e; ++i) {
@@ -58,12 +57,13 @@ struct PartitionedGraphs : ::testing::Test {
                                   builder.getDictionaryAttr({}));
       int64_t dim = choose.pick(dimensions), size = type.getDimSize(dim);
       Attribute segments = builder.getUnitAttr();
-      if (size > kRanks && choose.chance(0.3))
-        segments = builder.getI64ArrayAttr({kRanks, size - kRanks});
+      if (size > ranks && choose.chance(0.3))
+        segments = builder.getI64ArrayAttr({ranks, size - ranks});
       SmallVector<NamedAttribute> entries = {
           builder.getNamedAttr("tensor", segments)};
-      if (size % kRanks != 0)
-        entries = {builder.getNamedAttr("pad", builder.getI64IntegerAttr(1)),
+      if (size % ranks != 0)
+        entries = {builder.getNamedAttr(
+                       "pad", builder.getI64IntegerAttr(ranks - size % ranks)),
                    builder.getNamedAttr("tensor", builder.getUnitAttr())};
       dims[dim] = builder.getDictionaryAttr(entries);
       function.setArgAttr(i, kPartitionAttr, builder.getArrayAttr(dims));
@@ -101,11 +101,11 @@ struct PartitionedGraphs : ::testing::Test {
   }
 
   /// The parts of the arguments that each rank has.
-  static std::vector<std::vector<Tensor>> split(func::FuncOp function,
-                                                ArrayRef<Tensor> arguments) {
-    std::vector<std::vector<Tensor>> all(kRanks);
+  std::vector<std::vector<Tensor>> split(func::FuncOp function,
+                                         ArrayRef<Tensor> arguments) {
+    std::vector<std::vector<Tensor>> all(ranks);
     Mesh mesh = Mesh::of(function);
-    for (int64_t rank = 0; rank < kRanks; ++rank)
+    for (int64_t rank = 0; rank < ranks; ++rank)
       for (auto [i, whole] : llvm::enumerate(arguments)) {
         Partition partition = Partition::get(
             function.getArgAttr(static_cast<unsigned>(i), kPartitionAttr),
@@ -123,6 +123,7 @@ struct PartitionedGraphs : ::testing::Test {
   }
 
   MLIRContext &context = getContext();
+  int64_t ranks = 2;
 };
 
 } // namespace
@@ -142,9 +143,9 @@ TEST_F(PartitionedGraphs, RanksGiveTheResultsOfTheWholeGraph) {
     ApplyPartitionsOptions options;
     options.keepGlobal = true;
     ASSERT_TRUE(run(module, createApplyPartitions(options))) << print(module);
-    auto ranks = reference::evaluateRanks(getFunction(module), arguments);
-    ASSERT_TRUE(static_cast<bool>(ranks)) << llvm::toString(ranks.takeError());
-    for (const std::vector<Tensor> &own : *ranks)
+    auto all = reference::evaluateRanks(getFunction(module), arguments);
+    ASSERT_TRUE(static_cast<bool>(all)) << llvm::toString(all.takeError());
+    for (const std::vector<Tensor> &own : *all)
       for (auto [i, result] : llvm::enumerate(own))
         EXPECT_LE(distance(result, (*whole)[i]), 1e-9) << "result " << i << "\n"
                                                        << print(module);
