@@ -4,6 +4,7 @@
 // RUN: sed 's/ {ingot.partition = .*}$//' %S/apply-partitions-gpt-ranks.mlir | ingot-opt "--ingot-attach-loss=loss=cross-entropy weigh" --ingot-differentiate --ingot-average-gradients --ingot-apply-optimizer=optimizer=momentum -o %t.mlir
 // RUN: ingot-opt %t.mlir "--ingot-choose-partitions=link-us=0 link-gbs=0.2 compute-gflops=1" --remarks-filter=choose-partitions --remark-format=emitRemark 2> %t.remarks | FileCheck %s --check-prefix=FAST
 // RUN: FileCheck %s --check-prefix=REMARKS --input-file %t.remarks
+// RUN: ingot-opt %t.mlir "--ingot-choose-partitions=link-us=0 link-gbs=0.2 compute-gflops=1" --ingot-apply-partitions=keep-global --ingot-verify-partition | FileCheck %s --check-prefix=APPLIED
 // RUN: ingot-opt %t.mlir "--ingot-choose-partitions=link-us=1000" | FileCheck %s --check-prefix=SLOW
 // RUN: sed 's/^  ingot.state parameter @gate .*/& {ingot.partition = [{}, {tensor}]}/' %t.mlir | ingot-opt "--ingot-choose-partitions=link-us=1000" | FileCheck %s --check-prefix=PINNED
 
@@ -17,6 +18,10 @@
 // FAST-DAG: ingot.state parameter @down2 {{.+}} {ingot.partition = [{tensor}, {}]}
 // FAST-DAG: ingot.state moment @"wqkv/momentum" {{.+}} {ingot.partition = [{}, {tensor = [16, 8, 8]}]}
 // FAST-NOT: ingot.state parameter @wte {{.+}}ingot.partition
+// APPLIED: func.func @train_step
+// APPLIED-COUNT-8: ingot.all_reduce sum %{{.+}} over [tensor] : tensor<12x8xf64>
+// APPLIED-NOT: ingot.all_
+// APPLIED: return
 // REMARKS: Partition
 // REMARKS: saved_seconds
 // SLOW-NOT: ingot.partition
