@@ -10,8 +10,11 @@ import shutil
 import numpy as np
 import onnx
 import onnxruntime
+from cases.training.transformer import EXAMPLE
+from cases.training.transformer import FLAGS as BYTES_FLAGS
 from harness import DIGITS, Skip, case, check, check_close, golden, initializers, read_log
 
+BYTES = EXAMPLE / "bytes.onnx"
 FORBIDDEN = ("python", "llvm", "mlir", "cuda", "cudnn", "cublas", "nccl", "torch", "not found")
 SYSTEM = ("/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/")
 
@@ -79,6 +82,8 @@ def is_small(ingot):
     take is left out."""
     trainer = ingot.compile(DIGITS / "digits.onnx", "--loss", "cross-entropy", "--optimizer", "adamw", "--batch", "32")
     check(trainer.stat().st_size <= 4_500_000, f"{trainer.stat().st_size} bytes")
+    trainer = ingot.compile(BYTES, *BYTES_FLAGS, "--weights", "none")
+    check(trainer.stat().st_size <= 4_000_000, f"{trainer.stat().st_size} bytes of a GPT without weights")
 
 
 C_LIBRARY = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2"}
