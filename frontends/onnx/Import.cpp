@@ -99,7 +99,8 @@ static FailureOr<ImportedModel> importVariant(StringRef path,
   warnOfExport(file, model.graph(), metadata);
   if (failed(finishImport(path, *result.module)))
     return failure();
-  result.exportTemplate = makeExportTemplate(serialized, importer.getStates());
+  result.exportTemplate =
+      makeExportTemplate(serialized, model, importer.getStates());
   result.exportTemplate.classes = std::move(classes);
   return result;
 }

@@ -314,7 +314,7 @@ FailureOr<ImportedModel> ArtifactsImporter::run() {
     result.exportTemplate = makeExportTemplate(
         serializeForExport(exported,
                            options.externalData ? 0 : kMostModelBytes),
-        states);
+        exported, states);
   return std::move(result);
 }
 

@@ -3,8 +3,10 @@
 #include "frontends/onnx/export/Export.h"
 #include "dialects/ingot/support/InputFile.h"
 #include "frontends/onnx/model/Tensors.h"
+#include "frontends/onnx/weights/InputRoles.h"
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/JSON.h"
 #include <google/protobuf/io/coded_stream.h>
@@ -14,85 +16,7 @@ using namespace mlir;
 using namespace ingot;
 using namespace ingot::onnx_import;
 using google::protobuf::internal::WireFormatLite;
-using google::protobuf::io::CodedInputStream;
-
-namespace {
-
-/// Finds the bytes of states in a serialized model.
-class StateFinder {
-public:
-  struct Hole {
-    int64_t offset, length;
-    std::string state;
-  };
-
-  StateFinder(const std::string &bytes, const llvm::StringSet<> &states)
-      : input(reinterpret_cast<const uint8_t *>(bytes.data()),
-              static_cast<int>(bytes.size())),
-        states(states) {}
-
-  bool run() { return message({kGraph}, 0); }
-  std::vector<Hole> holes;
-
-private:
-  // Field numbers of ModelProto, GraphProto and TensorProto.
-  static constexpr int kGraph = 7, kInitializer = 5, kName = 8, kRawData = 9;
-
-  /// Walks over the fields of a message up to the current limit: the model
-  /// (level 0) or its graph (level 1).
-  bool message(std::initializer_list<int> descend, int level) {
-    while (uint32_t tag = input.ReadTag()) {
-      int field = WireFormatLite::GetTagFieldNumber(tag);
-      if (field != *descend.begin()) {
-        if (!WireFormatLite::SkipField(&input, tag))
-          return false;
-        continue;
-      }
-      uint32_t length;
-      if (!input.ReadVarint32(&length))
-        return false;
-      auto limit = input.PushLimit(static_cast<int>(length));
-      bool ok = level == 0 ? message({kInitializer}, 1) : tensor();
-      input.PopLimit(limit);
-      if (!ok)
-        return false;
-    }
-    return true;
-  }
-
-  bool tensor() {
-    std::string name;
-    int64_t offset = -1, length = 0;
-    while (uint32_t tag = input.ReadTag()) {
-      int field = WireFormatLite::GetTagFieldNumber(tag);
-      uint32_t size;
-      if (field != kName && field != kRawData) {
-        if (!WireFormatLite::SkipField(&input, tag))
-          return false;
-        continue;
-      }
-      if (!input.ReadVarint32(&size))
-        return false;
-      if (field == kName) {
-        if (!input.ReadString(&name, static_cast<int>(size)))
-          return false;
-        continue;
-      }
-      offset = input.CurrentPosition();
-      length = size;
-      if (!input.Skip(static_cast<int>(size)))
-        return false;
-    }
-    if (offset >= 0 && states.contains(name))
-      holes.push_back({offset, length, name});
-    return true;
-  }
-
-  CodedInputStream input;
-  const llvm::StringSet<> &states;
-};
-
-} // namespace
+using google::protobuf::io::CodedOutputStream;
 
 LogicalResult onnx_import::storeRaw(Location where, onnx::ModelProto &model) {
   for (onnx::TensorProto &tensor :
@@ -134,48 +58,117 @@ std::string onnx_import::takeClasses(onnx::ModelProto &model) {
   return "";
 }
 
-static std::string serialize(const onnx::ModelProto &model) {
-  std::string serialized;
-  if (model.ByteSizeLong() <= kMostModelBytes &&
-      !model.SerializeToString(&serialized))
-    serialized.clear();
-  return serialized;
+/// Whether the initializer may be a state, whose bytes a trainer writes.
+static bool mayBeState(const onnx::TensorProto &tensor) {
+  switch (tensor.data_type()) {
+  case onnx::TensorProto::FLOAT:
+  case onnx::TensorProto::DOUBLE:
+  case onnx::TensorProto::FLOAT16:
+  case onnx::TensorProto::BFLOAT16:
+    return tensor.has_raw_data();
+  default:
+    return false;
+  }
+}
+
+/// Appends the start of a field of that many bytes.
+static void appendHead(std::string &to, int field, size_t bytes) {
+  constexpr size_t most = 20;
+  uint8_t head[most];
+  uint8_t *end = CodedOutputStream::WriteTagToArray(
+      WireFormatLite::MakeTag(field, WireFormatLite::WIRETYPE_LENGTH_DELIMITED),
+      head);
+  end = CodedOutputStream::WriteVarint32ToArray(static_cast<uint32_t>(bytes),
+                                                end);
+  to.append(head, end);
+}
+
+/// Returns the size of a field of that many bytes, whose number is below 16.
+static size_t fieldBytes(size_t bytes) {
+  return 1 + CodedOutputStream::VarintSize32(static_cast<uint32_t>(bytes)) +
+         bytes;
+}
+
+// Field numbers of ModelProto, GraphProto and TensorProto.
+static constexpr int kGraph = 7, kInitializer = 5, kRawData = 9;
+
+/// Appends an initializer, without its data if that may be a state's. Data is
+/// kept if it is small, or if the initializer is none of those that are used:
+/// the model is without it after its import.
+static void appendInitializer(onnx::TensorProto &tensor,
+                              const llvm::StringSet<> &used,
+                              SerializedModel &result) {
+  constexpr size_t large = size_t(1) << 20;
+  appendHead(result.literal, kInitializer, tensor.ByteSizeLong());
+  if (!mayBeState(tensor)) {
+    tensor.AppendToString(&result.literal);
+    return;
+  }
+  std::unique_ptr<std::string> data(tensor.release_raw_data());
+  tensor.AppendToString(&result.literal);
+  appendHead(result.literal, kRawData, data->size());
+  SerializedModel::Hole hole{result.literal.size(), tensor.name(), {}};
+  if (data->size() < large || !used.contains(tensor.name()))
+    hole.data = *data;
+  result.holes.push_back(std::move(hole));
+  tensor.set_allocated_raw_data(data.release());
+}
+
+/// Writes a model with all initializers for which `isInside` holds: field by
+/// field, so that their data, which is most of it, is not held a second time.
+static void
+writeModel(onnx::ModelProto &model,
+           llvm::function_ref<bool(const onnx::TensorProto &)> isInside,
+           SerializedModel &result) {
+  onnx::GraphProto &graph = *model.mutable_graph();
+  llvm::StringSet<> used;
+  walkNodes(graph, [&](const onnx::NodeProto &node) {
+    for (const std::string &input : node.input())
+      used.insert(input);
+  });
+  google::protobuf::RepeatedPtrField<onnx::TensorProto> initializers;
+  initializers.Swap(graph.mutable_initializer());
+  std::string rest = graph.SerializeAsString();
+  std::unique_ptr<onnx::GraphProto> taken(model.release_graph());
+  std::string &literal = result.literal;
+  literal = model.SerializeAsString();
+  model.set_allocated_graph(taken.release());
+  size_t bytes = rest.size();
+  for (const onnx::TensorProto &tensor : initializers)
+    if (isInside(tensor))
+      bytes += fieldBytes(tensor.ByteSizeLong());
+  appendHead(literal, kGraph, bytes);
+  for (onnx::TensorProto &tensor : initializers)
+    if (isInside(tensor))
+      appendInitializer(tensor, used, result);
+  // A model ends with literal bytes.
+  literal += rest;
+  initializers.Swap(graph.mutable_initializer());
 }
 
 SerializedModel onnx_import::serializeForExport(onnx::ModelProto &model,
                                                 uint64_t most) {
-  if (model.ByteSizeLong() <= most)
-    return {serialize(model), {}, /*isExternal=*/false};
+  SerializedModel result;
   // Data that is as large as a reference to it stays.
   constexpr size_t minBytes = 1024;
-  mlir::MLIRContext context;
-  auto &initializers = *model.mutable_graph()->mutable_initializer();
-  std::vector<std::pair<int, std::unique_ptr<std::string>>> taken;
-  for (int i = 0; i < initializers.size(); ++i) {
-    onnx::TensorProto &tensor = initializers[i];
-    Type element = elementType(&context, tensor.data_type());
-    if (element && isa<FloatType>(element) &&
-        tensor.raw_data().size() >= minBytes)
-      taken.emplace_back(i, tensor.release_raw_data());
+  result.isExternal = model.ByteSizeLong() > most;
+  auto isInside = [&](const onnx::TensorProto &tensor) {
+    return !result.isExternal || !mayBeState(tensor) ||
+           tensor.raw_data().size() < minBytes;
+  };
+  uint64_t bytes = model.ByteSizeLong();
+  for (onnx::TensorProto &tensor :
+       *model.mutable_graph()->mutable_initializer()) {
+    if (isInside(tensor))
+      continue;
+    bytes -= tensor.raw_data().size();
+    std::unique_ptr<std::string> data(tensor.release_raw_data());
+    result.external.push_back(tensor);
+    tensor.set_allocated_raw_data(data.release());
   }
-  // What is copied here is small.
-  SerializedModel result;
-  result.isExternal = true;
-  onnx::ModelProto rest = model;
-  auto &kept = *rest.mutable_graph()->mutable_initializer();
-  kept.Clear();
-  size_t next = 0;
-  for (int i = 0; i < initializers.size(); ++i) {
-    bool isTaken = next < taken.size() && taken[next].first == i;
-    next += isTaken;
-    if (isTaken)
-      result.external.push_back(initializers[i]);
-    else
-      *kept.Add() = initializers[i];
-  }
-  for (auto &[i, data] : taken)
-    initializers[i].set_allocated_raw_data(data.release());
-  result.bytes = serialize(rest);
+  result.isTooLarge = bytes > kMostModelBytes;
+  if (!result.isTooLarge)
+    writeModel(model, isInside, result);
   return result;
 }
 
@@ -199,27 +192,34 @@ static void addExternal(const SerializedModel &model,
 }
 
 ExportTemplate
-onnx_import::makeExportTemplate(const SerializedModel &model,
+onnx_import::makeExportTemplate(const SerializedModel &serialized,
+                                const onnx::ModelProto &model,
                                 const llvm::StringSet<> &states) {
   ExportTemplate result;
-  const std::string &bytes = model.bytes;
-  if (bytes.empty()) {
+  if (serialized.isTooLarge) {
     result.obstacle = "the model is larger than 2 GiB, the limit of one file";
     return result;
   }
-  StateFinder finder(bytes, states);
-  if (!finder.run()) {
-    result.obstacle = "the model cannot be decoded";
-    return result;
+  llvm::StringMap<const onnx::TensorProto *> initializers;
+  for (const onnx::TensorProto &tensor : model.graph().initializer())
+    initializers[tensor.name()] = &tensor;
+  size_t done = 0, segment = 0;
+  for (const SerializedModel::Hole &hole : serialized.holes) {
+    result.literal.append(serialized.literal, done, hole.offset - done);
+    done = hole.offset;
+    if (!states.contains(hole.name)) {
+      const onnx::TensorProto *tensor = initializers.lookup(hole.name);
+      result.literal +=
+          hole.data.empty() && tensor ? tensor->raw_data() : hole.data;
+      continue;
+    }
+    result.segments.push_back(
+        {static_cast<int64_t>(result.literal.size() - segment), hole.name});
+    segment = result.literal.size();
   }
-  int64_t end = 0;
-  for (StateFinder::Hole &hole : finder.holes) {
-    result.literal.append(bytes, end, hole.offset - end);
-    result.segments.push_back({hole.offset - end, std::move(hole.state)});
-    end = hole.offset + hole.length;
-  }
-  result.literal.append(bytes, end, std::string::npos);
-  result.segments.push_back({static_cast<int64_t>(bytes.size()) - end, ""});
-  addExternal(model, states, result);
+  result.literal.append(serialized.literal, done, std::string::npos);
+  result.segments.push_back(
+      {static_cast<int64_t>(result.literal.size() - segment), ""});
+  addExternal(serialized, states, result);
   return result;
 }

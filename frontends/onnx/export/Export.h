@@ -29,21 +29,33 @@ inline constexpr uint64_t kMostModelBytes = (uint64_t(1) << 31) - 1;
 
 /// A model as it is exported.
 struct SerializedModel {
-  /// The model without the initializers below; empty if it is too large.
-  std::string bytes;
+  /// A place of the literal bytes where those of a floating-point initializer
+  /// belong.
+  struct Hole {
+    size_t offset;
+    std::string name;
+    /// Empty for large data that the model has after its import, too.
+    std::string data;
+  };
+  /// The model without the initializers below, with holes in this order.
+  std::string literal;
+  std::vector<Hole> holes;
   /// Floating-point initializers without their data, which is in a file beside
   /// the model.
   std::vector<onnx::TensorProto> external;
   bool isExternal = false;
+  /// Whether a file cannot hold it.
+  bool isTooLarge = false;
 };
 
 /// Returns the model as bytes, after `storeRaw`; above `most` bytes with large
 /// initializers in a file of their own. The model is the same afterwards.
 SerializedModel serializeForExport(onnx::ModelProto &model, uint64_t most);
 
-/// Removes the bytes of the initializers that are states from a model that
-/// `serializeForExport` wrote.
-ExportTemplate makeExportTemplate(const SerializedModel &model,
+/// Fills the holes whose initializers are no states, with their data or
+/// what the model has of it after its import.
+ExportTemplate makeExportTemplate(const SerializedModel &serialized,
+                                  const onnx::ModelProto &model,
                                   const llvm::StringSet<> &states);
 
 } // namespace ingot::onnx_import

@@ -39,15 +39,18 @@ static bool fitsMemory(ArrayRef<int64_t> shape) {
   return true;
 }
 
-GraphImporter::GraphImporter(const onnx::ModelProto &model,
+GraphImporter::GraphImporter(onnx::ModelProto &model,
                              const ImportOptions &options,
                              llvm::StringMap<Role> roles, Location file,
                              ModuleOp module, GraphMeaning meaning)
     : model(model), graph(model.graph()), options(options),
       roles(std::move(roles)), meaning(meaning), file(file), module(module),
       symbols(module), builder(module.getContext()) {
-  for (const onnx::TensorProto &tensor : graph.initializer())
+  for (onnx::TensorProto &tensor :
+       *model.mutable_graph()->mutable_initializer()) {
     initializers[tensor.name()] = &tensor;
+    importedOnce[&tensor] = &tensor;
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -295,13 +298,17 @@ void GraphImporter::update(StringRef state, Value value) {
 
 FailureOr<Binding>
 GraphImporter::importInitializer(const onnx::TensorProto &tensor) {
-  FailureOr<std::string> bytes = tensorBytes(file, tensor);
+  auto role = roles.find(tensor.name());
+  auto once = importedOnce.find(&tensor);
+  FailureOr<std::string> bytes =
+      role != roles.end() && once != importedOnce.end()
+          ? takeBytes(file, *once->second)
+          : tensorBytes(file, tensor);
   if (failed(bytes))
     return failure();
   RankedTensorType type = onnx_import::tensorType(module.getContext(), tensor);
   Binding binding;
   binding.narrow = narrowOf(tensor.data_type());
-  auto role = roles.find(tensor.name());
   if (role == roles.end() || binding.narrow) {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(entry);
@@ -321,8 +328,8 @@ GraphImporter::importInitializer(const onnx::TensorProto &tensor) {
     return emitUserError(
         file, "a parameter is called '" + name + "', which is a reserved name",
         "rename it before exporting");
-  binding.value =
-      addState(name, role->second, type, elementsAttr(type, *bytes, name));
+  binding.value = addState(name, role->second, type,
+                           elementsAttr(type, std::move(*bytes), name));
   states.insert(name);
   return binding;
 }

@@ -13,6 +13,7 @@
 #include "frontends/onnx/options/ImportOptions.h"
 #include "frontends/onnx/training/Artifacts.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringSet.h"
@@ -29,8 +30,9 @@ struct GraphMeaning {
 
 class GraphImporter : public GraphServices {
 public:
-  /// Creates an importer; `roles` tells which initializers become states.
-  GraphImporter(const onnx::ModelProto &model, const ImportOptions &options,
+  /// Creates an importer; `roles` tells which initializers become states. The
+  /// raw data of those is moved out of the model.
+  GraphImporter(onnx::ModelProto &model, const ImportOptions &options,
                 llvm::StringMap<Role> roles, mlir::Location file,
                 mlir::ModuleOp module, GraphMeaning meaning = {});
 
@@ -172,6 +174,9 @@ private:
   mlir::Block *entry = nullptr, *body = nullptr;
 
   llvm::StringMap<const onnx::TensorProto *> initializers;
+  /// The initializers of the model, unlike those of graphs within it, which are
+  /// imported each time: each of them is imported once.
+  llvm::DenseMap<const onnx::TensorProto *, onnx::TensorProto *> importedOnce;
   /// The names in scope. Entries are stable: nodes hold pointers to them.
   llvm::StringMap<std::unique_ptr<Binding>> bindings;
   llvm::MapVector<mlir::Value, std::string> arguments;

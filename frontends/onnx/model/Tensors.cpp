@@ -6,10 +6,12 @@
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "llvm/Support/MathExtras.h"
+#include <cstddef>
 #include <cstring>
 
 using namespace mlir;
 using namespace ingot;
+using namespace ingot::onnx_import;
 
 using onnx::TensorProto;
 
@@ -108,8 +110,9 @@ static std::string packField(const Field &field, int64_t width) {
   return bytes;
 }
 
-FailureOr<std::string> onnx_import::tensorBytes(Location where,
-                                                const TensorProto &tensor) {
+/// Returns the elements; raw data is moved if `raw` is the tensor's.
+static FailureOr<std::string>
+getBytes(Location where, const TensorProto &tensor, std::string *raw) {
   auto fail = [&](const Twine &what) {
     return emitUserError(where, "tensor '" + Twine(tensor.name()) + "' " + what,
                          "the file is damaged; export the model again");
@@ -133,7 +136,9 @@ FailureOr<std::string> onnx_import::tensorBytes(Location where,
     total *= size;
   }
   std::string bytes;
-  if (tensor.has_raw_data()) {
+  if (raw) {
+    bytes = std::move(*raw);
+  } else if (tensor.has_raw_data()) {
     bytes = tensor.raw_data();
   } else {
     switch (dataType) {
@@ -167,6 +172,17 @@ FailureOr<std::string> onnx_import::tensorBytes(Location where,
   return bytes;
 }
 
+FailureOr<std::string> onnx_import::tensorBytes(Location where,
+                                                const TensorProto &tensor) {
+  return getBytes(where, tensor, /*raw=*/nullptr);
+}
+
+FailureOr<std::string> onnx_import::takeBytes(Location where,
+                                              TensorProto &tensor) {
+  return getBytes(where, tensor,
+                  tensor.has_raw_data() ? tensor.mutable_raw_data() : nullptr);
+}
+
 DenseElementsAttr onnx_import::denseAttr(RankedTensorType type,
                                          StringRef bytes) {
   if (type.getElementType().isInteger(1)) {
@@ -187,20 +203,26 @@ static bool isSplat(StringRef bytes, int64_t count) {
   return bytes.drop_front(width) == bytes.drop_back(width);
 }
 
-ElementsAttr onnx_import::elementsAttr(RankedTensorType type, StringRef bytes,
+ElementsAttr onnx_import::elementsAttr(RankedTensorType type, std::string bytes,
                                        StringRef name) {
   constexpr int64_t kFew = 16;
   int64_t count = type.getNumElements();
   if (isSplat(bytes, count)) {
     DenseElementsAttr one =
         denseAttr(RankedTensorType::get({1}, type.getElementType()),
-                  bytes.take_front(bytes.size() / count));
+                  StringRef(bytes).take_front(bytes.size() / count));
     return one.resizeSplat(type);
   }
   if (count <= kFew || type.getElementType().isInteger(1))
     return denseAttr(type, bytes);
-  AsmResourceBlob blob = HeapAsmResourceBlob::allocateAndCopyWithAlign(
-      ArrayRef(bytes.data(), bytes.size()), /*align=*/64,
+  // The string stays where it is, and so do its bytes.
+  auto owned = std::make_unique<std::string>(std::move(bytes));
+  ArrayRef<char> data(owned->data(), owned->size());
+  AsmResourceBlob blob(
+      data, alignof(std::max_align_t),
+      [owned = std::move(owned)](void *, size_t, size_t) mutable {
+        owned.reset();
+      },
       /*dataIsMutable=*/false);
   return DenseResourceElementsAttr::get(type, name, std::move(blob));
 }

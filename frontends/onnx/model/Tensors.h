@@ -38,11 +38,15 @@ mlir::RankedTensorType tensorType(mlir::MLIRContext *context,
 /// unsupported types and where the fields contradict the sizes.
 llvm::FailureOr<std::string> tensorBytes(mlir::Location where,
                                          const onnx::TensorProto &tensor);
+/// Returns the elements as above, without a copy: raw data is moved out of the
+/// tensor.
+llvm::FailureOr<std::string> takeBytes(mlir::Location where,
+                                       onnx::TensorProto &tensor);
 
 /// Returns the elements as an attribute: a splat if they are equal, `dense` if
-/// there are few, otherwise a resource called `name`.
-mlir::ElementsAttr elementsAttr(mlir::RankedTensorType type,
-                                llvm::StringRef bytes, llvm::StringRef name);
+/// there are few, otherwise a resource called `name`, which owns the bytes.
+mlir::ElementsAttr elementsAttr(mlir::RankedTensorType type, std::string bytes,
+                                llvm::StringRef name);
 
 /// Returns the elements as a dense attribute, whatever their number.
 mlir::DenseElementsAttr denseAttr(mlir::RankedTensorType type,

@@ -27,7 +27,6 @@
 #include "runtime/core/Error.h"
 #include "runtime/core/File.h"
 #include "runtime/core/Manifest.h"
-#include "runtime/core/files/Crc32.h"
 #include "runtime/core/files/OutputPaths.h"
 #include "tools/ingotc/checks/CheckPaths.h"
 #include "tools/ingotc/checks/ModelChecks.h"
@@ -113,8 +112,9 @@ private:
   bool runPasses(llvm::function_ref<void(OpPassManager &)> build);
   void writeModule();
   runtime::WeightsKind chooseStorage();
-  /// States with values that the manifest cannot say, as safetensors.
-  void writeWeights(const std::string &path);
+  /// Writes states with values that the manifest cannot say, as safetensors.
+  /// Returns the CRC-32 of the file.
+  uint32_t writeWeights(const std::string &path);
   /// Kernels as code of the target; a device's code goes to `device`.
   bool makeKernels(DeviceCode &device);
   std::string manifest(runtime::WeightsKind storage);
@@ -212,7 +212,7 @@ runtime::WeightsKind Compiler::chooseStorage() {
                               : runtime::WeightsKind::Sidecar;
 }
 
-void Compiler::writeWeights(const std::string &path) {
+uint32_t Compiler::writeWeights(const std::string &path) {
   runtime::SafeTensors content;
   content.metadata["producer"] = "ingotc";
   std::list<std::string> storage;
@@ -227,8 +227,9 @@ void Compiler::writeWeights(const std::string &path) {
         std::string_view(bytes.data(), bytes.size())};
   }
   runtime::AtomicFile file(path);
-  runtime::writeSafeTensors(file, content);
+  uint32_t crc = runtime::writeSafeTensors(file, content);
   file.commit();
+  return crc;
 }
 
 std::string Compiler::manifest(runtime::WeightsKind storage) {
@@ -410,15 +411,12 @@ int Compiler::run(LinkInput &link, size_t index) {
     }
     written = sidecar + ".building-" + std::to_string(getpid());
     unfinished.setFile(written);
-    writeWeights(written);
-    runtime::MappedFile weights(written);
+    uint32_t crc = writeWeights(written);
     if (storage == runtime::WeightsKind::Sidecar)
       (*model.module)
-          ->setAttr(kWeightsCrcAttr,
-                    Builder(&context).getI64IntegerAttr(
-                        runtime::computeCrc32(weights.getBytes())));
+          ->setAttr(kWeightsCrcAttr, Builder(&context).getI64IntegerAttr(crc));
     else
-      link.weights = weights.getBytes();
+      link.weights = runtime::MappedFile(written).getBytes();
   }
   if (isLinked)
     link.exportLiteral = model.exportTemplate.literal;
