@@ -199,8 +199,8 @@ private:
       total += byteSize(sum.getType());
     const int64_t limit = chooseSize(total);
     SmallVector<Bucket> buckets;
-    // The bucket with room for an element type, a way in which ranks combine it,
-    // and one in which parameters are gathered.
+    // The bucket with room for an element type, a way in which ranks combine
+    // it, and one in which parameters are gathered.
     using Key = std::pair<unsigned, std::vector<const void *>>;
     std::map<Key, size_t> open;
     for (AllReduceOp sum : sums) {
