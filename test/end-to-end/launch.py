@@ -4,10 +4,11 @@
 import contextlib
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 
-from harness import ROOT, Skip, read_log
+from harness import ROOT, Skip, check, golden, read_log
 
 ALONE = {"OMP_NUM_THREADS": "1"}
 
@@ -57,6 +58,20 @@ def run_ranks(ingot, ranks, trainer, *flags):
 
 def losses(ingot, ranks, trainer, *flags):
     return [step["loss"] for step in run_ranks(ingot, ranks, trainer, *flags)[0]]
+
+
+def check_bits(ingot, launch, name):
+    """Ranks of another MPI, whose `launch` gives the launcher and its variables, compute the same bits as those of this
+    machine's, sharded and compressed or not; a note has its name."""
+    g = golden("mlp")
+    for size, flags in ((2, []), (3, ["--zero", "2"]), (2, ["--grad-comm", "int8,start:0"])):
+        trainer = compile_for(ingot, g, "adamw", 2, *flags)
+        run = [trainer, "--data", g.data, "--eval-data", g.data, "--steps", 12, "--seed", 3]
+        launcher, variables = launch(size)
+        log = ingot.path("log.jsonl")
+        said = ingot.succeed([*launcher, *run, "--log", log], env={**ALONE, **variables}).err
+        check(re.search(rf"note: {size} ranks over MPI \({name}", said), said)
+        check([step["loss"] for step in read_log(log)[0]] == losses(ingot, size, *run), f"{size} ranks, {flags}")
 
 
 @contextlib.contextmanager

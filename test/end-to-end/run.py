@@ -15,6 +15,7 @@ import argparse
 import importlib
 import os
 import pathlib
+import signal
 import sys
 import tempfile
 import time
@@ -28,6 +29,8 @@ GROUPS = sorted({name.split("/")[0] for name in FILES}) + FILES
 
 
 def main():
+    # A background job of a shell ignores it, and so would the programs under test.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--bin", default=harness.ROOT / "build/release/bin", help="folder of ingotc")
     parser.add_argument("--filter", action="append", default=[], help="part of a case's name")

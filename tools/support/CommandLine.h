@@ -18,6 +18,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -82,6 +83,23 @@ inline void refuseEmptyValues(const CLI::App &app) {
     refuseEmptyValues(*command);
 }
 
+/// Adds an option that prints a page and ends the program. It is for packages,
+/// and in no help.
+inline void addPageOption(CLI::App &app, const std::string &name,
+                          std::function<std::string()> makePage) {
+  app.add_flag_callback(
+         name,
+         [makePage = std::move(makePage)] {
+           std::string page = makePage();
+           page.pop_back();
+           throw CLI::CallForVersion(page, 0);
+         },
+         "")
+      ->trigger_on_parse()
+      ->configurable(false)
+      ->group("");
+}
+
 /// Parses the command line of a tool, whose --help ends with `variables`.
 /// Returns false where --help or --version was all that was asked for, which is
 /// printed then. Throws usageError; `others` and `whose` are for what it says
@@ -92,19 +110,9 @@ parseCommandLine(CLI::App &app, int argc, const char *const *argv,
                  const std::vector<std::string> &others = {},
                  const std::string &whose = {}) {
   runtime::addCompletionOption(app);
-  // For packages: in no help.
-  app.add_flag_callback(
-         "--man-page",
-         [&app, variables] {
-           std::string page =
-               makeManPage(app, app.get_name(), app.version(), variables);
-           page.pop_back();
-           throw CLI::CallForVersion(page, 0);
-         },
-         "")
-      ->trigger_on_parse()
-      ->configurable(false)
-      ->group("");
+  addPageOption(app, "--man-page", [&app, variables] {
+    return makeManPage(app, app.get_name(), app.version(), variables);
+  });
   app.formatter(std::make_shared<runtime::HelpFormatter>(std::move(variables)));
   for (CLI::App *command : app.get_subcommands({}))
     command->formatter(std::make_shared<runtime::HelpFormatter>());

@@ -36,6 +36,17 @@ struct LocalIndices {
         a.compare(Predicate::GE, indices, 0.0),
         a.compare(Predicate::LT, indices, static_cast<double>(partSize)));
   }
+
+  /// Replaces what lies outside of the part by zero. The dimensions of the
+  /// indices are those of the value from `dim` on.
+  Value keepInside(OpBuilder &builder, Location loc, Value value,
+                   int64_t dim) const {
+    Arithmetic a(builder, loc);
+    auto dims =
+        llvm::to_vector(llvm::seq(dim, dim + tensorType(isInside).getRank()));
+    Value wide = a.broadcast(isInside, tensorType(value).getShape(), dims);
+    return a.select(wide, value, 0.0);
+  }
 };
 
 bool hasZero(Value value) {
@@ -44,6 +55,20 @@ bool hasZero(Value value) {
 
 /// Returns whether the table is split: the only factor for which places matter.
 bool splitsTable(const Factor &factor) { return factor.isContiguous; }
+
+/// Looks indices up in a part of the table. Their dimensions are those of the
+/// result from `dim` on.
+SmallVector<Value> lookUpPart(Operation *op, OpBuilder &builder,
+                              const Factor &factor, int64_t parts,
+                              ValueRange operands, Value number, int64_t dim) {
+  if (!splitsTable(factor))
+    return clonePart(builder, op, factor, parts, operands);
+  LocalIndices local(builder, op->getLoc(), operands[1], number, factor.size,
+                     factor.getPartSize(parts));
+  SmallVector<Value> found =
+      clonePart(builder, op, factor, parts, {operands[0], local.indices});
+  return {local.keepInside(builder, op->getLoc(), found.front(), dim)};
+}
 
 struct GatherModel : PartitionModel<GatherOp, GatherModel> {
   SmallVector<Factor> getFactors(Operation *op) const {
@@ -70,20 +95,8 @@ struct GatherModel : PartitionModel<GatherOp, GatherModel> {
   SmallVector<Value> buildPart(Operation *op, OpBuilder &builder,
                                const Factor &factor, int64_t parts,
                                ValueRange operands, Value number) const {
-    if (!splitsTable(factor))
-      return clonePart(builder, op, factor, parts, operands);
-    auto dim = static_cast<int64_t>(cast<GatherOp>(op).getDim());
-    LocalIndices local(builder, op->getLoc(), operands[1], number, factor.size,
-                       factor.getPartSize(parts));
-    SmallVector<Value> found =
-        clonePart(builder, op, factor, parts, {operands[0], local.indices});
-    Arithmetic a(builder, op->getLoc());
-    SmallVector<int64_t> dims;
-    for (int64_t i = 0, e = tensorType(operands[1]).getRank(); i < e; ++i)
-      dims.push_back(dim + i);
-    Value isInside =
-        a.broadcast(local.isInside, tensorType(found.front()).getShape(), dims);
-    return {a.select(isInside, found.front(), 0.0)};
+    return lookUpPart(op, builder, factor, parts, operands, number,
+                      static_cast<int64_t>(cast<GatherOp>(op).getDim()));
   }
 };
 
@@ -110,14 +123,7 @@ struct TakeAlongModel : PartitionModel<TakeAlongOp, TakeAlongModel> {
   SmallVector<Value> buildPart(Operation *op, OpBuilder &builder,
                                const Factor &factor, int64_t parts,
                                ValueRange operands, Value number) const {
-    if (!splitsTable(factor))
-      return clonePart(builder, op, factor, parts, operands);
-    LocalIndices local(builder, op->getLoc(), operands[1], number, factor.size,
-                       factor.getPartSize(parts));
-    SmallVector<Value> found =
-        clonePart(builder, op, factor, parts, {operands[0], local.indices});
-    Arithmetic a(builder, op->getLoc());
-    return {a.select(local.isInside, found.front(), 0.0)};
+    return lookUpPart(op, builder, factor, parts, operands, number, /*dim=*/0);
   }
 };
 
@@ -153,15 +159,9 @@ struct ScatterAddModel : PartitionModel<ScatterAddOp, ScatterAddModel> {
     auto dim = static_cast<int64_t>(cast<ScatterAddOp>(op).getDim());
     LocalIndices local(builder, op->getLoc(), operands[0], number, factor.size,
                        factor.getPartSize(parts));
-    Arithmetic a(builder, op->getLoc());
-    SmallVector<int64_t> dims;
-    for (int64_t i = 0, e = tensorType(operands[0]).getRank(); i < e; ++i)
-      dims.push_back(dim + i);
-    Value isInside =
-        a.broadcast(local.isInside, tensorType(operands[1]).getShape(), dims);
     SmallVector<Value> adapted(operands);
     adapted[0] = local.indices;
-    adapted[1] = a.select(isInside, operands[1], 0.0);
+    adapted[1] = local.keepInside(builder, op->getLoc(), operands[1], dim);
     return clonePart(builder, op, factor, parts, adapted);
   }
 };

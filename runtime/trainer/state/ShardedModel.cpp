@@ -2,6 +2,7 @@
 
 #include "runtime/trainer/state/ShardedModel.h"
 
+#include "runtime/checkpoint/TensorFiles.h"
 #include "runtime/comm/Communicator.h"
 #include "runtime/core/files/Crc32.h"
 
@@ -25,11 +26,14 @@ void ingot::runtime::compareWeights(const Session &session, Communicator &ranks,
                                     const std::string &path) {
   if (path.empty() || !isModelInShards(session))
     return;
-  std::ifstream file(path, std::ios::binary);
   std::array<char, 1 << 16> piece;
   uint32_t crc = 0;
-  while (file.read(piece.data(), piece.size()), file.gcount() > 0)
-    crc = computeCrc32({piece.data(), static_cast<size_t>(file.gcount())}, crc);
+  for (const std::string &name : TensorFiles::list(path)) {
+    std::ifstream file(name, std::ios::binary);
+    while (file.read(piece.data(), piece.size()), file.gcount() > 0)
+      crc =
+          computeCrc32({piece.data(), static_cast<size_t>(file.gcount())}, crc);
+  }
   ranks.checkEqual(crc, "file of --init", "give all ranks the same weights");
 }
 

@@ -20,8 +20,9 @@ class Communicator;
 /// all ranks have to run the same functions.
 bool isModelInShards(const Session &session);
 
-/// Throws failure unless all ranks read the same file of weights, each its own
-/// part. Does nothing if `path` is empty or the model is not in shards.
+/// Throws failure unless all ranks read the same files of weights, each its own
+/// part, and badInput if an index of them is damaged. Does nothing if `path` is
+/// empty or the model is not in shards.
 void compareWeights(const Session &session, Communicator &ranks,
                     const std::string &path);
 

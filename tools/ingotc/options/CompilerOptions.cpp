@@ -448,24 +448,16 @@ ingot::parseCompilerOptions(int argc, const char *const *argv) {
   addOutputs(app, options);
   CLI::Option *fitOption = addPlanning(app, options, fit);
   CLI::Option *tune = addTuning(app, tuning, what);
-  // For packages: in no help.
-  app.add_flag_callback(
-         "--trainer-man-page",
-         [] {
-           std::string page;
-           runtime::viewTrainerOptions(
-               [&](const CLI::App &table,
-                   const std::vector<runtime::EnvironmentVariable> &variables) {
-                 page = makeManPage(table, "ingot-trainer", describeVersion(),
-                                    variables);
-               });
-           page.pop_back();
-           throw CLI::CallForVersion(page, 0);
-         },
-         "")
-      ->trigger_on_parse()
-      ->configurable(false)
-      ->group("");
+  addPageOption(app, "--trainer-man-page", [] {
+    std::string page;
+    runtime::viewTrainerOptions(
+        [&](const CLI::App &table,
+            const std::vector<runtime::EnvironmentVariable> &variables) {
+          page =
+              makeManPage(table, "ingot-trainer", describeVersion(), variables);
+        });
+    return page;
+  });
   options.names = runtime::listOptions(app);
   if (!parseCommandLine(app, argc, argv, kVariables,
                         runtime::listTrainerOptions(),

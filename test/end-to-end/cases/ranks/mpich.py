@@ -8,23 +8,13 @@ import signal
 import subprocess
 import time
 
-from harness import Failure, case, check, golden, read_log
-from launch import ALONE, compile_for, losses, mpich
+from harness import Failure, case, check, golden
+from launch import ALONE, check_bits, compile_for, mpich
 
 
 @case("ranks-mpich")
 def equal_to_open_mpi(ingot):
-    """The same bits as under Open MPI's, sharded and compressed or not."""
-    g = golden("mlp")
-    for size, flags in ((2, []), (3, ["--zero", "2"]), (2, ["--grad-comm", "int8,start:0"])):
-        trainer = compile_for(ingot, g, "adamw", 2, *flags)
-        run = [trainer, "--data", g.data, "--eval-data", g.data, "--steps", 12, "--seed", 3]
-        launcher, variables = mpich(size)
-        log = ingot.path("log.jsonl")
-        said = ingot.succeed([*launcher, *run, "--log", log], env={**ALONE, **variables}).err
-        word = rf"note: {size} ranks over MPI \(MPICH Version [0-9.]+\), as PMI_RANK and PMI_SIZE say"
-        check(re.search(word, said), said)
-        check([step["loss"] for step in read_log(log)[0]] == losses(ingot, size, *run), f"{size} ranks, {flags}")
+    check_bits(ingot, mpich, r"MPICH Version [0-9.]+\), as PMI_RANK and PMI_SIZE say")
 
 
 @case("ranks-mpich-chosen")
