@@ -107,6 +107,7 @@ void ingot::buildTrainingPipeline(OpPassManager &manager,
   update.clip = options.clip || scales || options.guard;
   update.clipNorm = options.clip ? 1.0 : 0.0;
   update.optimizerPrecision = options.optimizerPrecision;
+  update.shards = options.dataParallel && options.zero > 0;
   manager.addPass(createApplyOptimizer(update));
   if (scales || options.guard)
     manager.addPass(createGuardUpdates({/*always=*/options.guard}));

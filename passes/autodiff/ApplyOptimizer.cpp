@@ -40,12 +40,35 @@ static constexpr StringLiteral kVectorDecayName = "weight_decay.norms+biases";
 static constexpr int32_t kFirstStream = 1 << 30;
 
 namespace {
+/// The optimizers of parameters with the same hyperparameters.
+struct Updaters {
+  /// The optimizers of matrices, and of norms and biases: each parameter has
+  /// the first that accepts it.
+  SmallVector<std::unique_ptr<Optimizer>> ofMatrices, ofVectors;
+
+  explicit Updaters(StringRef name)
+      : ofMatrices(Optimizer::create(name)),
+        ofVectors(Optimizer::create(name)) {}
+
+  // A vector claims that it can be copied.
+  Updaters(Updaters &&) = default;
+  Updaters &operator=(Updaters &&) = default;
+
+  /// Returns the number of the optimizer of a parameter.
+  size_t find(const TrainedParameter &parameter) const {
+    return llvm::find_if(
+               ofMatrices,
+               [&](const auto &one) { return one->accepts(parameter); }) -
+           ofMatrices.begin();
+  }
+};
+
 /// Parameters with hyperparameters of their own.
 struct Group {
   std::string name;
   NamePattern pattern;
-  /// The optimizers of matrices, and of norms and biases.
-  std::unique_ptr<Optimizer> optimizer, ofVectors;
+  Updaters updaters;
+  Hyperparameters hyper = {};
   /// Whether its parameters change in this step: a scalar of bits.
   Value isActive = {};
   bool isUsed = false;
@@ -59,15 +82,14 @@ struct Group {
 /// The optimizer that the options ask for.
 struct Request {
   std::string name;
-  /// The optimizers of matrices, and of norms and biases.
-  std::unique_ptr<Optimizer> optimizer, ofVectors;
+  Updaters updaters;
   /// Defaults that an imported optimizer has; null without one.
-  DictionaryAttr given;
+  DictionaryAttr given = {};
   /// The parameters to which weight decay does not apply.
-  NamePattern withoutDecay;
+  NamePattern withoutDecay = {};
   /// Whether norms and biases never decay, and whether some of them may.
   bool vectorsStay = false, vectorsDecay = false;
-  std::vector<Group> groups;
+  std::vector<Group> groups = {};
   /// Moments are stored in bf16, rounded stochastically.
   bool lowMoments = false;
 
@@ -99,24 +121,110 @@ struct ApplyOptimizer : public ingot::impl::ApplyOptimizerBase<ApplyOptimizer> {
 private:
   FailureOr<Request> readOptions();
   LogicalResult readGroups(Request &request);
+  void startUpdaters(Arithmetic a, Updaters &updaters, StringRef group,
+                     const Hyperparameters &ofMatrices,
+                     const Hyperparameters *ofVectors, Value step,
+                     Value isActive);
   void startGroups(Arithmetic a, Request &request, const Hyperparameters &hyper,
                    Value step);
+  LogicalResult checkShards(const Request &request,
+                            ArrayRef<const Optimizer *> used);
+  void moveGradients(OpBuilder &builder, Request &request,
+                     const Hyperparameters &hyper, const Optimizer &optimizer,
+                     FlatSymbolRefAttr symbol, BlockArgument parameter,
+                     ArrayRef<BlockArgument> moments);
   FailureOr<Hyperparameters> addHyperparameters(Signature step,
                                                 const Request &request);
   void eraseUnusedMoments(Signature step);
   Value countSteps(Signature step, Arithmetic a, ResultList &results);
   Value clipFactor(Arithmetic a, Value clipNorm, Request &request,
                    ResultList &results);
+  void addAccumulators(Signature step, const Request &request);
   void addMoments(FlatSymbolRefAttr parameter, RankedTensorType stored,
-                  const Request &request, StateAdder &states,
+                  const Request &request, const Optimizer &optimizer,
+                  StateAdder &states,
                   SmallVectorImpl<Signature::State> &moments);
   void updateParameter(OpBuilder &builder, Request &request,
-                       const Shared &shared, Value parameter,
+                       const Shared &shared, Value parameter, size_t optimizer,
                        ArrayRef<Signature::State> states,
                        ArrayRef<BlockArgument> moments,
                        ResultList::Entry &result, ResultList &updated);
+
+  /// States of scalars that updates share, in the order of their results.
+  struct Accumulator {
+    std::string name;
+    BlockArgument argument;
+    FlatSymbolRefAttr symbol;
+    Value next;
+  };
+  SmallVector<Accumulator> accumulators;
 };
 } // namespace
+
+namespace {
+/// The ways in which a differentiated step uses its parameters.
+class ParameterUses {
+public:
+  explicit ParameterUses(Signature step);
+
+  TrainedParameter describe(BlockArgument parameter) const {
+    return {tensorType(parameter), gathered.contains(parameter),
+            heads.contains(parameter)};
+  }
+
+private:
+  void findHeads(Value loss, const llvm::DenseSet<Value> &trained);
+
+  llvm::DenseSet<Value> gathered, heads;
+};
+} // namespace
+
+/// Returns the value behind casts and moves of elements.
+static Value rootOf(Value value) {
+  while (Operation *def = value.getDefiningOp()) {
+    if (!isa<CastOp>(def) && !isa<MovesElements>(def))
+      break;
+    value = def->getOperand(0);
+  }
+  return value;
+}
+
+ParameterUses::ParameterUses(Signature step) {
+  llvm::DenseSet<Value> trained;
+  ResultList results = ResultList::of(step);
+  for (const ResultList::Entry &entry : results.entries)
+    if (entry.gradient())
+      trained.insert(step.findArgument(entry.gradient()));
+  step.getFunction().walk(
+      [&](GatherOp gather) { gathered.insert(rootOf(gather.getOperand())); });
+  if (std::optional<unsigned> loss = step.findResult("loss"))
+    findHeads(results.entries[*loss].value, trained);
+}
+
+/// Finds the parameters of the first products on each way back from the loss.
+void ParameterUses::findHeads(Value loss,
+                              const llvm::DenseSet<Value> &trained) {
+  llvm::SetVector<Operation *> ops;
+  auto add = [&](Value value) {
+    if (Operation *def = value.getDefiningOp())
+      ops.insert(def);
+  };
+  add(loss);
+  for (size_t i = 0; i < ops.size(); ++i) {
+    auto role = dyn_cast<PrecisionRole>(ops[i]);
+    if (role && role.getPrecisionRole() == Precision::Low) {
+      bool isProduct = false;
+      for (Value operand : ops[i]->getOperands())
+        if (Value root = rootOf(operand); trained.contains(root)) {
+          heads.insert(root);
+          isProduct = true;
+        }
+      if (isProduct)
+        continue;
+    }
+    llvm::for_each(ops[i]->getOperands(), add);
+  }
+}
 
 /// Whether a parameter is one of a norm or a bias, by its shape or, if that has
 /// dimensions of 1 around it, by its name.
@@ -143,24 +251,21 @@ static Type updateElement(RankedTensorType parameter) {
 }
 
 FailureOr<Request> ApplyOptimizer::readOptions() {
-  Request request;
-  request.name = optimizer;
+  std::string chosen = optimizer;
+  DictionaryAttr given;
   if (optimizer.empty()) {
-    request.given =
-        getOperation()->getAttrOfType<DictionaryAttr>(kGivenOptimizerAttr);
-    auto name =
-        request.given ? request.given.getAs<StringAttr>("name") : StringAttr();
-    request.name = name ? name.str() : kDefaultOptimizer.str();
+    given = getOperation()->getAttrOfType<DictionaryAttr>(kGivenOptimizerAttr);
+    auto name = given ? given.getAs<StringAttr>("name") : StringAttr();
+    chosen = name ? name.str() : kDefaultOptimizer.str();
   }
   if (llvm::Error error =
-          checkChoice("optimizer", request.name, Optimizer::getNames()))
+          checkChoice("optimizer", chosen, Optimizer::getNames()))
     return emitUserError(&getContext(), std::move(error));
   if (llvm::Error error = checkChoice("optimizer-precision", optimizerPrecision,
                                       kOptimizerPrecisions))
     return emitUserError(&getContext(), std::move(error));
+  Request request{chosen, Updaters(chosen), given};
   request.vectorsStay = noDecay.getText() == kNormsAndBiases;
-  request.optimizer = Optimizer::create(request.name);
-  request.ofVectors = Optimizer::create(request.name);
   request.lowMoments = optimizerPrecision == "bf16";
   if (!request.vectorsStay)
     request.withoutDecay = noDecay;
@@ -176,10 +281,18 @@ LogicalResult ApplyOptimizer::readGroups(Request &request) {
         return emitOptionError(&getContext(), "group",
                                "there are two groups '" + name + "'",
                                "give each a name of its own");
-    request.groups.push_back({name, pattern, Optimizer::create(request.name),
-                              Optimizer::create(request.name)});
+    request.groups.push_back({name, pattern, Updaters(request.name)});
   }
   return success();
+}
+
+/// The name of a state that all updates of a group share.
+static std::string getAccumulatorName(const Optimizer &optimizer,
+                                      StringRef group, StringRef accumulator) {
+  std::string name = optimizer.getName().str();
+  if (!group.empty())
+    name += "." + group.str();
+  return name + "/" + accumulator.str();
 }
 
 /// A number if it is not negative, else another one.
@@ -188,11 +301,43 @@ static Value orElse(Arithmetic a, Value given, Value other) {
                : other;
 }
 
+/// Builds the scalars of optimizers; `group` is empty for parameters in none.
+void ApplyOptimizer::startUpdaters(Arithmetic a, Updaters &updaters,
+                                   StringRef group,
+                                   const Hyperparameters &ofMatrices,
+                                   const Hyperparameters *ofVectors, Value step,
+                                   Value isActive) {
+  for (auto [matrices, vectors] :
+       llvm::zip_equal(updaters.ofMatrices, updaters.ofVectors)) {
+    SmallVector<Value> before, next;
+    MutableArrayRef<Accumulator> own = accumulators;
+    if (!matrices->accumulators().empty()) {
+      std::string name = getAccumulatorName(*matrices, group,
+                                            matrices->accumulators().front());
+      own = own.drop_until(
+          [&](const Accumulator &one) { return one.name == name; });
+    }
+    own = own.take_front(matrices->accumulators().size());
+    for (const Accumulator &one : own)
+      before.push_back(one.argument);
+    // Both compute the same: they differ in their decay.
+    next = before;
+    vectors->accumulate(a, ofVectors ? *ofVectors : ofMatrices, step, next);
+    next = before;
+    matrices->accumulate(a, ofMatrices, step, next);
+    for (auto [one, value] : llvm::zip_equal(own, next))
+      one.next = isActive ? a.select(isActive, value, one.argument) : value;
+    matrices->buildScalars(a, ofMatrices, step);
+    if (ofVectors)
+      vectors->buildScalars(a, *ofVectors, step);
+  }
+}
+
 /// Builds the scalars of each group.
 void ApplyOptimizer::startGroups(Arithmetic a, Request &request,
                                  const Hyperparameters &hyper, Value step) {
   for (Group &group : request.groups) {
-    Hyperparameters own = hyper;
+    Hyperparameters &own = group.hyper = hyper;
     own["lr"] = a.mul(hyper.lookup("lr"), hyper.lookup(group.getName("lr")));
     Value decay = hyper.lookup("weight_decay");
     Value given = hyper.lookup(group.getName("weight_decay"));
@@ -201,12 +346,13 @@ void ApplyOptimizer::startGroups(Arithmetic a, Request &request,
     // What a step before the first computes is not used.
     Value steps = a.sub(step, hyper.lookup(group.getName("start")));
     group.isActive = a.compare(Predicate::GT, steps, 0.0);
-    group.optimizer->buildScalars(a, own, a.max(steps, 1.0));
-    if (!request.vectorsDecay)
-      continue;
-    own["weight_decay"] =
-        orElse(a, given, orElse(a, hyper.lookup(kVectorDecayName), decay));
-    group.ofVectors->buildScalars(a, own, a.max(steps, 1.0));
+    Hyperparameters ofVectors = own;
+    if (request.vectorsDecay)
+      ofVectors["weight_decay"] =
+          orElse(a, given, orElse(a, hyper.lookup(kVectorDecayName), decay));
+    startUpdaters(a, group.updaters, group.name, own,
+                  request.vectorsDecay ? &ofVectors : nullptr,
+                  a.max(steps, 1.0), group.isActive);
   }
 }
 
@@ -217,7 +363,13 @@ static bool isDecay(const Hyperparameter &hyper) {
 FailureOr<Hyperparameters>
 ApplyOptimizer::addHyperparameters(Signature step, const Request &request) {
   Builder builder(&getContext());
-  SmallVector<Hyperparameter> all(request.optimizer->hyperparameters());
+  SmallVector<Hyperparameter> all;
+  for (const auto &optimizer : request.updaters.ofMatrices)
+    for (const Hyperparameter &hyper : optimizer->hyperparameters())
+      if (llvm::none_of(all, [&](const Hyperparameter &other) {
+            return other.name == hyper.name;
+          }))
+        all.push_back(hyper);
   if (clip)
     all.push_back({kClipNormName, clipNorm});
   bool decays = llvm::any_of(all, isDecay);
@@ -305,13 +457,16 @@ static bool storesLow(const Request &request, RankedTensorType parameter) {
 /// Appends the states of a parameter's moments.
 void ApplyOptimizer::addMoments(FlatSymbolRefAttr parameter,
                                 RankedTensorType stored, const Request &request,
-                                StateAdder &states,
+                                const Optimizer &optimizer, StateAdder &states,
                                 SmallVectorImpl<Signature::State> &moments) {
-  RankedTensorType type = withElement(
-      stored, storesLow(request, stored) ? BFloat16Type::get(&getContext())
-                                         : updateElement(stored));
-  for (StringRef moment : request.optimizer->moments()) {
-    std::string name = (parameter.getValue() + "/" + moment).str();
+  for (const Moment &moment : optimizer.getMoments(stored)) {
+    // Sums over dimensions are small, and many elements depend on each.
+    bool isLow = storesLow(request, stored) &&
+                 ArrayRef(moment.shape) == stored.getShape();
+    Type element =
+        isLow ? BFloat16Type::get(&getContext()) : updateElement(stored);
+    auto type = RankedTensorType::get(moment.shape, element);
+    std::string name = (parameter.getValue() + "/" + moment.name).str();
     // An imported step may come with moments, from which training goes on.
     StateOp known = states.find(name);
     bool isKnown = known && known.getRole() == Role::Moment &&
@@ -322,10 +477,45 @@ void ApplyOptimizer::addMoments(FlatSymbolRefAttr parameter,
   }
 }
 
+/// Forward and backward pass read the weights that gradients are asked at in
+/// place of the parameter, if the optimizer has some.
+void ApplyOptimizer::moveGradients(OpBuilder &builder, Request &request,
+                                   const Hyperparameters &hyper,
+                                   const Optimizer &optimizer,
+                                   FlatSymbolRefAttr symbol,
+                                   BlockArgument parameter,
+                                   ArrayRef<BlockArgument> moments) {
+  OpBuilder::InsertionGuard guard(builder);
+  Block *block = parameter.getOwner();
+  Operation *before = block->empty() ? nullptr : &block->front();
+  builder.setInsertionPointToStart(block);
+  Arithmetic a(builder, NameLoc::get(symbol.getRootReference()));
+  Type element = updateElement(tensorType(parameter));
+  SmallVector<Value> wide;
+  for (Value moment : moments)
+    wide.push_back(a.cast(moment, element));
+  Value point =
+      optimizer.buildPoint(a, hyper, a.cast(parameter, element), wide);
+  if (!point)
+    return;
+  point = a.cast(point, tensorType(parameter).getElementType());
+  llvm::SmallPtrSet<Operation *, 8> own;
+  for (Operation &op : *block) {
+    if (&op == before)
+      break;
+    own.insert(&op);
+  }
+  parameter.replaceUsesWithIf(point, [&](OpOperand &use) {
+    return !own.contains(use.getOwner()) &&
+           !use.getOwner()->hasTrait<OpTrait::IsTerminator>();
+  });
+}
+
 /// Replaces the gradient in `result` by the updated parameter, and appends the
 /// updated moments to `updated`.
 void ApplyOptimizer::updateParameter(OpBuilder &builder, Request &request,
                                      const Shared &shared, Value parameter,
+                                     size_t optimizer,
                                      ArrayRef<Signature::State> states,
                                      ArrayRef<BlockArgument> moments,
                                      ResultList::Entry &result,
@@ -336,30 +526,34 @@ void ApplyOptimizer::updateParameter(OpBuilder &builder, Request &request,
   RankedTensorType stored = tensorType(parameter);
   RankedTensorType type = withElement(stored, updateElement(stored));
 
-  ParameterUpdate one;
-  one.parameter = a.cast(parameter, type.getElementType());
-  one.gradient = a.cast(result.value, type.getElementType());
+  ParameterUpdate one{builder,
+                      a.cast(parameter, type.getElementType()),
+                      a.cast(result.value, type.getElementType()),
+                      {},
+                      request.decays(symbol.getValue(), stored)};
   if (shared.clipFactor)
     one.gradient = a.mul(
         one.gradient, a.fill(a.cast(shared.clipFactor, type.getElementType()),
                              type.getShape()));
-  one.decays = request.decays(symbol.getValue(), stored);
   for (Value moment : moments)
     one.moments.push_back(a.cast(moment, type.getElementType()));
 
   Group *group = request.findGroup(symbol.getValue());
   bool isApart = request.vectorsDecay && isVector(symbol.getValue(), stored);
-  Optimizer &updater = group
-                           ? *(isApart ? group->ofVectors : group->optimizer)
-                           : *(isApart ? request.ofVectors : request.optimizer);
+  Updaters &updaters = group ? group->updaters : request.updaters;
+  Optimizer &updater =
+      *(isApart ? updaters.ofVectors : updaters.ofMatrices)[optimizer];
   SmallVector<Value> before(one.moments);
   Value value = updater.buildUpdate(a, one);
   if (group) {
     group->isUsed = true;
-    Value isActive = a.fill(group->isActive, type.getShape());
-    value = a.select(isActive, value, one.parameter);
+    auto choose = [&](Value next, Value old) {
+      Value isActive = a.fill(group->isActive, tensorType(old).getShape());
+      return a.select(isActive, next, old);
+    };
+    value = choose(value, one.parameter);
     for (auto [moment, old] : llvm::zip_equal(one.moments, before))
-      moment = a.select(isActive, moment, old);
+      moment = choose(moment, old);
   }
   ResultList next;
   next.addState(symbol, a.cast(value, stored.getElementType()));
@@ -372,8 +566,9 @@ void ApplyOptimizer::updateParameter(OpBuilder &builder, Request &request,
     Value drawn =
         RandomUniformOp::create(builder, loc, type, seed, shared.step, stream);
     for (auto [old, moment] : llvm::zip_equal(moments, one.moments))
-      moment =
-          StochasticRoundOp::create(builder, loc, old.getType(), moment, drawn);
+      if (tensorType(old).getElementType().isBF16())
+        moment = StochasticRoundOp::create(builder, loc, old.getType(), moment,
+                                           drawn);
   }
   for (auto [state, moment] : llvm::zip_equal(states, one.moments))
     updated.addState(state.symbol, moment);
@@ -381,8 +576,41 @@ void ApplyOptimizer::updateParameter(OpBuilder &builder, Request &request,
   numMoments += moments.size();
   remark::analysis(loc, remarkOptions(getArgument(), "Update"))
       << remark::metric("parameter", symbol.getValue())
-      << remark::metric("optimizer", StringRef(request.name))
+      << remark::metric("optimizer", updater.getName())
       << remark::metric("weight_decay", one.decays);
+}
+
+/// Adds the scalars that updates share.
+void ApplyOptimizer::addAccumulators(Signature step, const Request &request) {
+  auto type = RankedTensorType::get({}, Float64Type::get(&getContext()));
+  auto add = [&](const Updaters &updaters, StringRef group) {
+    for (const auto &optimizer : updaters.ofMatrices)
+      for (StringRef name : optimizer->accumulators()) {
+        std::string full = getAccumulatorName(*optimizer, group, name);
+        FlatSymbolRefAttr symbol =
+            addState(getOperation(), full, Role::Moment, type);
+        accumulators.push_back({full, step.addState(symbol, type), symbol, {}});
+      }
+  };
+  add(request.updaters, "");
+  for (const Group &group : request.groups)
+    add(group.updaters, group.name);
+}
+
+/// An optimizer that needs whole parameters cannot update shards.
+LogicalResult ApplyOptimizer::checkShards(const Request &request,
+                                          ArrayRef<const Optimizer *> used) {
+  if (!shards)
+    return success();
+  for (const Optimizer *optimizer : used)
+    if (StringRef reason = optimizer->needsWhole(); !reason.empty())
+      return emitOptionError(
+          &getContext(), "zero",
+          "the optimizer '" + request.name + "' needs " + reason.str() +
+              ", of which each rank would have a part",
+          "compile with --zero 0, or with an elementwise optimizer such as "
+          "adamw");
+  return success();
 }
 
 /// Erases moments that an imported step came with and the optimizer has no use
@@ -423,7 +651,10 @@ void ApplyOptimizer::runOnOperation() {
   clip = clip || (request->given && request->given.get(kClipNormName));
   auto parameters = step.mapStates();
   request->vectorsDecay =
-      llvm::any_of(request->optimizer->hyperparameters(), isDecay) &&
+      llvm::any_of(request->updaters.ofMatrices,
+                   [](const auto &optimizer) {
+                     return llvm::any_of(optimizer->hyperparameters(), isDecay);
+                   }) &&
       llvm::any_of(results.entries, [&](const ResultList::Entry &entry) {
         FlatSymbolRefAttr symbol = entry.gradient();
         if (!symbol)
@@ -432,10 +663,31 @@ void ApplyOptimizer::runOnOperation() {
         return isVector(symbol.getValue(), type) &&
                request->decays(symbol.getValue(), type);
       });
+  // The optimizer of each gradient, in the order of the results.
+  SmallVector<size_t> chosen;
+  SmallVector<const Optimizer *> used;
+  std::optional<ParameterUses> uses;
+  for (const ResultList::Entry &entry : results.entries) {
+    FlatSymbolRefAttr symbol = entry.gradient();
+    if (!symbol)
+      continue;
+    size_t number = 0;
+    if (request->updaters.ofMatrices.size() > 1) {
+      if (!uses)
+        uses.emplace(step);
+      number =
+          request->updaters.find(uses->describe(parameters.lookup(symbol)));
+    }
+    chosen.push_back(number);
+    used.push_back(request->updaters.ofMatrices[number].get());
+  }
+  if (failed(checkShards(*request, used)))
+    return signalPassFailure();
   FailureOr<Hyperparameters> added = addHyperparameters(step, *request);
   if (failed(added))
     return signalPassFailure();
   const Hyperparameters &hyper = *added;
+  addAccumulators(step, *request);
   OpBuilder builder(step.getReturn());
   Location loc = NameLoc::get(builder.getStringAttr(request->name));
   Arithmetic a(builder, loc);
@@ -455,36 +707,48 @@ void ApplyOptimizer::runOnOperation() {
         clipFactor(a, hyper.lookup(kClipNormName), *request, results);
   if (!number)
     number = startStep();
-  request->optimizer->buildScalars(a, hyper, number);
-  if (request->vectorsDecay) {
-    Hyperparameters own = hyper;
-    own["weight_decay"] =
+  Hyperparameters ofVectors = hyper;
+  if (request->vectorsDecay)
+    ofVectors["weight_decay"] =
         orElse(a, hyper.lookup(kVectorDecayName), hyper.lookup("weight_decay"));
-    request->ofVectors->buildScalars(a, own, number);
-  }
+  startUpdaters(a, request->updaters, "", hyper,
+                request->vectorsDecay ? &ofVectors : nullptr, number,
+                /*isActive=*/{});
 
   // All moments become arguments together: each time is linear in the number
   // of arguments.
   StateAdder adder(module);
   auto stateArguments = step.mapStates();
   SmallVector<Signature::State> states;
-  size_t perParameter = request->optimizer->moments().size();
+  SmallVector<size_t> firsts;
   for (const ResultList::Entry &entry : results.entries)
-    if (FlatSymbolRefAttr symbol = entry.gradient())
+    if (FlatSymbolRefAttr symbol = entry.gradient()) {
+      const Optimizer &optimizer = *used[firsts.size()];
+      firsts.push_back(states.size());
       addMoments(symbol, tensorType(stateArguments.lookup(symbol)), *request,
-                 adder, states);
+                 optimizer, adder, states);
+    }
+  firsts.push_back(states.size());
   SmallVector<BlockArgument> arguments = step.addStates(states);
   ResultList moments;
+  size_t index = 0;
   for (ResultList::Entry &entry : results.entries) {
     FlatSymbolRefAttr symbol = entry.gradient();
     if (!symbol)
       continue;
-    size_t first = moments.entries.size();
-    updateParameter(builder, *request, shared, stateArguments.lookup(symbol),
-                    ArrayRef(states).slice(first, perParameter),
-                    ArrayRef(arguments).slice(first, perParameter), entry,
-                    moments);
+    size_t first = firsts[index], count = firsts[index + 1] - first;
+    auto own = ArrayRef(arguments).slice(first, count);
+    BlockArgument parameter = stateArguments.lookup(symbol);
+    Group *group = request->findGroup(symbol.getValue());
+    // Before the update, which reads the parameter itself.
+    moveGradients(builder, *request, group ? group->hyper : hyper, *used[index],
+                  symbol, parameter, own);
+    updateParameter(builder, *request, shared, parameter, chosen[index],
+                    ArrayRef(states).slice(first, count), own, entry, moments);
+    ++index;
   }
+  for (const Accumulator &one : accumulators)
+    moments.addState(one.symbol, one.next);
   for (const Group &group : request->groups)
     if (!group.isUsed) {
       (void)emitOptionError(

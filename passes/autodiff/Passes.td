@@ -154,11 +154,22 @@ def ApplyOptimizer : Pass<"ingot-apply-optimizer", "::mlir::ModuleOp"> {
     | `adam` | g += wd p; m, v = means of g, g^2; p -= lr m' / (sqrt(v') + eps), where ' corrects the bias |
     | `adamw` | p -= lr wd p, then as adam without wd |
     | `adamw-hf` | p -= lr sqrt(1 - beta2^t) / (1 - beta1^t) m / (sqrt(v) + eps), then p -= lr wd p; without the corrections for a `correct_bias` of 0 |
+    | `nadam` | g += wd p; m, v as adam's; p -= lr ((1 - mu) / (1 - prod mu) g + mu" / (1 - prod mu mu") m) / (sqrt(v') + eps), where mu = beta1 (1 - 0.96^(t momentum_decay) / 2) and mu" is that of the next step |
+    | `ademamix` | m, v as adam's; s = mean of g by beta3; p -= lr ((m' + slow_weight s) / (sqrt(v') + eps) + wd p); slow_weight and beta3 grow over `slow_weight_warmup` and `beta3_warmup` steps |
     | `adagrad` | g += wd p; s += g^2; p -= lr g / (sqrt(s) + eps) |
     | `rmsprop` | g += wd p; v = mean of g^2; p -= lr g / (sqrt(v) + eps) |
+    | `rmsprop-momentum` | as rmsprop with b = momentum b + g / (sqrt(v) + eps); p -= lr b |
     | `adadelta` | g += wd p; v = mean of g^2; d = sqrt((u + eps) / (v + eps)) g; u = mean of d^2; p -= lr d |
     | `lamb` | r = m' / (sqrt(v') + eps) + wd p; p -= lr (norm(p) / norm(r)) r |
     | `lion` | p -= lr (sign(beta1 m + (1 - beta1) g) + wd p); m = beta2 m + (1 - beta2) g |
+
+    | `adafactor` | v = means of g^2 of rows times those of columns over their mean, of vectors the mean of g^2; u = g / sqrt(v); p -= lr wd p; p -= min(lr, 1 / sqrt(t)) max(eps, rms(p)) u / max(1, rms(u) / clip_threshold) |
+    | `muon` | of matrices that are neither looked up nor the head: m = mean of g; u = five Newton-Schulz steps of (1 - momentum) g + momentum m; p -= lr wd p; p -= lr s u with s = 0.2 sqrt(max(rows, columns)), or sqrt(max(1, rows / columns)) for a `match_rms_adamw` of 0, rows and columns as stored; all else as adamw |
+    | `schedule-free-adamw` | gradients are those at y = p + (1 - beta1) d; v = mean of g^2; q = d - lr (g / (sqrt(v') + eps) + wd y); p += c q; d = (1 - c) q, where c is t^r max(lr)^weight_lr_power over the sum of these |
+
+    `muon`, `adafactor` and `schedule-free-adamw` need whole tensors: with `shards` they are an error.
+
+    With `schedule-free-adamw`, the parameter is the average, which evaluation, prediction and export read.
 
     With `clip`, all gradients are multiplied by min(1, clip_norm / (norm + 1e-6)), where `norm`, the norm of all
     gradients together, is a result named `grad_norm`; a `clip_norm` of 0 disables clipping.
@@ -189,6 +200,7 @@ def ApplyOptimizer : Pass<"ingot-apply-optimizer", "::mlir::ModuleOp"> {
            "default of the trainer's option for the norm to clip at; 0 does not clip">,
     Option<"optimizerPrecision", "optimizer-precision", "std::string", "\"fp32\"",
            "fp32 or bf16: precision in which moments are stored">,
+    Option<"shards", "shards", "bool", "false", "ranks update shards: optimizers that need whole matrices are refused">,
     ListOption<"group", "group", "::ingot::ParameterGroup",
                "NAME=REGEX: parameters with hyperparameters of their own">];
   let statistics = [

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes goldens-optimizers.json: weights after 20 steps on fixed gradients.
 
-sgd, momentum, nesterov, rmsprop, adadelta, adam, adamw and adagrad by torch.optim, lamb and lion by their
-papers' formulas in NumPy, all in double precision. Needs PyTorch; the tests
-do not. Gradients are gradients() below, the same in the test.
+sgd, momentum, nesterov, rmsprop, adadelta, adam, adamw, nadam, adagrad,
+adafactor and muon by torch.optim, schedule-free-adamw by schedulefree 1.4.1,
+lamb, lion and ademamix by their papers' formulas in NumPy, all in double
+precision. Needs PyTorch and schedulefree; the tests do not. Gradients are
+gradients() below, the same in the test.
 """
 
 import json
@@ -22,6 +24,23 @@ RUNS = {
     "adam": [{}, {"lr": 0.03, "beta1": 0.8, "beta2": 0.95, "eps": 1e-4, "weight-decay": 0.1}],
     "adamw": [{}, {"lr": 0.03, "beta1": 0.8, "beta2": 0.95, "eps": 1e-4, "weight-decay": 0.3}],
     "adagrad": [{}, {"lr": 0.05, "eps": 1e-3, "weight-decay": 0.1}],
+    "nadam": [{}, {"lr": 0.03, "beta1": 0.8, "beta2": 0.95, "eps": 1e-4, "weight-decay": 0.1, "momentum-decay": 0.2}],
+    "ademamix": [
+        {},
+        {"lr": 0.02, "beta1": 0.8, "beta2": 0.95, "beta3": 0.99, "slow-weight": 2.0, "eps": 1e-4, "weight-decay": 0.1},
+        {"lr": 0.02, "beta3": 0.99, "slow-weight-warmup": 16, "beta3-warmup": 12},
+    ],
+    "rmsprop-momentum": [{}, {"lr": 0.01, "alpha": 0.9, "eps": 1e-3, "weight-decay": 0.1, "momentum": 0.6}],
+    "adafactor": [
+        {},
+        {"lr": 0.3, "beta2-decay": -0.6, "eps": 0.05, "clip-threshold": 1.25, "weight-decay": 0.1},
+    ],
+    # "a" is a matrix, "b" has adamw's update.
+    "muon": [{}, {"lr": 0.02, "momentum": 0.8, "match-rms-adamw": 0, "weight-decay": 0.2, "beta1": 0.8}],
+    "schedule-free-adamw": [
+        {},
+        {"lr": 0.03, "beta1": 0.8, "beta2": 0.95, "eps": 1e-4, "weight-decay": 0.1, "r": 1.0, "weight-lr-power": 1.0},
+    ],
     "lamb": [{}, {"lr": 0.02, "beta1": 0.8, "beta2": 0.95, "eps": 1e-4, "weight-decay": 0.1}],
     "lion": [{}, {"lr": 0.01, "beta1": 0.8, "beta2": 0.95, "weight-decay": 0.1}],
 }
@@ -55,14 +74,88 @@ def by_torch(optimizer, flags):
     if optimizer == "nesterov":
         options["nesterov"] = True
     kinds = {"adam": "Adam", "adamw": "AdamW", "adagrad": "Adagrad", "rmsprop": "RMSprop", "adadelta": "Adadelta"}
+    kinds |= {"nadam": "NAdam", "rmsprop-momentum": "RMSprop", "adafactor": "Adafactor"}
+    if optimizer == "nadam":
+        options["betas"] = (options.pop("beta1", 0.9), options.pop("beta2", 0.999))
+    if optimizer == "rmsprop-momentum":
+        options.setdefault("momentum", 0.9)
+    if optimizer == "adafactor":
+        # The smallest variance is that of the trainer's fp32.
+        options["eps"] = (float(np.finfo(np.float32).eps), options.pop("eps", 1e-3))
+        options["d"] = options.pop("clip_threshold", 1.0)
     kind = kinds.get(optimizer, "SGD")
-    weights = {name: torch.tensor(v, dtype=torch.float64, requires_grad=True) for name, v in initial().items()}
-    step = getattr(torch.optim, kind)(list(weights.values()), **options)
+    weights = torch_weights()
+    steps = [getattr(torch.optim, kind)(list(weights.values()), **options)]
+    return run_torch(steps, weights)
+
+
+def run_torch(steps, weights):
+    import torch
+
     for t in range(STEPS):
         for name, weight in weights.items():
             weight.grad = torch.tensor(gradients()[name][t], dtype=torch.float64)
-        step.step()
+        for step in steps:
+            step.step()
     return {name: weight.detach().numpy() for name, weight in weights.items()}
+
+
+def torch_weights():
+    import torch
+
+    return {name: torch.tensor(v, dtype=torch.float64, requires_grad=True) for name, v in initial().items()}
+
+
+def by_muon(flags):
+    import torch
+
+    options = {key.replace("-", "_"): value for key, value in flags.items()}
+    matches = options.pop("match_rms_adamw", 1)
+    momentum, beta1 = options.pop("momentum", 0.95), options.pop("beta1", 0.9)
+    options.setdefault("weight_decay", 0.1)
+    weights = torch_weights()
+    kind = "match_rms_adamw" if matches else "original"
+    steps = [
+        torch.optim.Muon([weights["a"]], momentum=momentum, adjust_lr_fn=kind, **options),
+        torch.optim.AdamW([weights["b"]], betas=(beta1, 0.999), **options),
+    ]
+    # Products in double precision, like all goldens.
+    low, torch.bfloat16 = torch.bfloat16, torch.float64
+    try:
+        return run_torch(steps, weights)
+    finally:
+        torch.bfloat16 = low
+
+
+def by_schedulefree(flags):
+    import schedulefree
+
+    options = {key.replace("-", "_"): value for key, value in flags.items()}
+    options["betas"] = (options.pop("beta1", 0.9), options.pop("beta2", 0.999))
+    weights = torch_weights()
+    step = schedulefree.AdamWScheduleFree(list(weights.values()), foreach=False, **options)
+    step.train()
+    run_torch([step], weights)
+    step.eval()
+    return {name: weight.detach().numpy() for name, weight in weights.items()}
+
+
+def ademamix(
+    p, g, s, t, lr=1e-3, beta1=0.9, beta2=0.999, beta3=0.9999, slow_weight=5.0, eps=1e-8, weight_decay=0,
+    slow_weight_warmup=0, beta3_warmup=0,
+):  # fmt: skip
+    """Pagliardini et al. 2024, algorithm 1 and its schedules."""
+    if slow_weight_warmup:
+        slow_weight *= min(1, t / slow_weight_warmup)
+    if beta3_warmup:
+        done = min(1, t / beta3_warmup)
+        log1, log3 = np.log(beta1), np.log(beta3)
+        beta3 = np.exp(log1 * log3 / ((1 - done) * log3 + done * log1))
+    s["m"] = beta1 * s.get("m", 0) + (1 - beta1) * g
+    s["slow"] = beta3 * s.get("slow", 0) + (1 - beta3) * g
+    s["v"] = beta2 * s.get("v", 0) + (1 - beta2) * g * g
+    root = np.sqrt(s["v"] / (1 - beta2**t)) + eps
+    return p - lr * ((s["m"] / (1 - beta1**t) + slow_weight * s["slow"]) / root + weight_decay * p)
 
 
 def lamb(p, g, s, t, lr=1e-3, beta1=0.9, beta2=0.999, eps=1e-6, weight_decay=0.01):
@@ -94,10 +187,14 @@ def by_formula(formula, flags):
 def main():
     record = {}
     for optimizer, runs in RUNS.items():
-        formula = {"lamb": lamb, "lion": lion}.get(optimizer)
+        formula = {"lamb": lamb, "lion": lion, "ademamix": ademamix}.get(optimizer)
+        whole = {"muon": by_muon, "schedule-free-adamw": by_schedulefree}.get(optimizer)
         record[optimizer] = []
         for flags in runs:
-            weights = by_formula(formula, flags) if formula else by_torch(optimizer, flags)
+            if whole:
+                weights = whole(flags)
+            else:
+                weights = by_formula(formula, flags) if formula else by_torch(optimizer, flags)
             rounded = {name: [round(x, 9) for x in v.ravel().tolist()] for name, v in weights.items()}
             record[optimizer].append({"flags": flags, "weights": rounded})
     path = pathlib.Path(__file__).parent / "goldens-optimizers.json"

@@ -77,6 +77,75 @@ def lion(p, g, s, t, lr, beta1, beta2, weight_decay):
     return p - lr * (np.sign(beta1 * m + (1 - beta1) * g) + weight_decay * p)
 
 
+def rmsprop_momentum(p, g, s, t, lr, alpha, eps, weight_decay, momentum):
+    g = g + weight_decay * p
+    s["v"] = alpha * s.get("v", 0) + (1 - alpha) * g * g
+    s["b"] = momentum * s.get("b", 0) + g / (np.sqrt(s["v"]) + eps)
+    return p - lr * s["b"]
+
+
+def nadam(p, g, s, t, lr, beta1, beta2, eps, weight_decay, momentum_decay):
+    mu, mu_next = (beta1 * (1 - 0.5 * 0.96 ** (n * momentum_decay)) for n in (t, t + 1))
+    s["product"] = s.get("product", 1) * mu
+    g = g + weight_decay * p
+    _, v = moments(g, s, t, beta1, beta2)
+    ahead = (1 - mu) / (1 - s["product"]) * g + mu_next / (1 - s["product"] * mu_next) * s["m"]
+    return p - lr * ahead / (np.sqrt(v) + eps)
+
+
+def ademamix(p, g, s, t, lr, beta1, beta2, beta3, slow_weight, eps, weight_decay, slow_weight_warmup, beta3_warmup):
+    if slow_weight_warmup:
+        slow_weight *= min(1, t / slow_weight_warmup)
+    if beta3_warmup:
+        log1, log3, done = np.log(beta1), np.log(beta3), min(1, t / beta3_warmup)
+        beta3 = np.exp(log1 * log3 / ((1 - done) * log3 + done * log1))
+    m, v = moments(g, s, t, beta1, beta2)
+    s["slow"] = beta3 * s.get("slow", 0) + (1 - beta3) * g
+    return p - lr * ((m + slow_weight * s["slow"]) / (np.sqrt(v) + eps) + weight_decay * p)
+
+
+def rms(x):
+    return np.sqrt((x * x).mean())
+
+
+def adafactor(p, g, s, t, lr, beta2_decay, eps, clip_threshold, weight_decay):
+    part, small = t**beta2_decay, np.finfo(np.float32).eps
+    size = min(lr, t**-0.5) * max(eps, rms(p))
+    if p.ndim > 1:
+        rows = s["rows"] = s.get("rows", 0) * (1 - part) + part * (g * g).mean(-1, keepdims=True)
+        columns = s["columns"] = s.get("columns", 0) * (1 - part) + part * (g * g).mean(-2, keepdims=True)
+        v = rows * columns / np.maximum(rows.mean(-2, keepdims=True), small)
+    else:
+        v = s["v"] = s.get("v", 0) * (1 - part) + part * g * g
+    update = g / np.sqrt(np.maximum(v, small**2))
+    return p * (1 - lr * weight_decay) - size / max(1, rms(update) / clip_threshold) * update
+
+
+def muon(p, g, s, t, lr, weight_decay, momentum, match_rms_adamw, beta1, beta2, eps):
+    if p.ndim != 2:
+        return adamw(p, g, s, t, lr, beta1, beta2, eps, weight_decay)
+    s["b"] = s.get("b", 0) * momentum + (1 - momentum) * g
+    x = (1 - momentum) * g + momentum * s["b"]
+    x = x / np.linalg.norm(x)
+    for _ in range(5):
+        square = x @ x.T
+        x = 3.4445 * x + (-4.775 * square + 2.0315 * square @ square) @ x
+    scale = 0.2 * np.sqrt(max(p.shape)) if match_rms_adamw else np.sqrt(max(1, p.shape[0] / p.shape[1]))
+    return p * (1 - lr * weight_decay) - lr * scale * x
+
+
+def schedule_free_adamw(p, g, s, t, lr, beta1, beta2, eps, weight_decay, r, weight_lr_power):
+    """`p` is the average x, `g` the gradient at `s["point"]`."""
+    y, z = s["point"], s.get("z", p)
+    _, v = moments(g, s, t, 0, beta2)
+    weight = t**r * lr**weight_lr_power
+    s["sum"] = s.get("sum", 0) + weight
+    s["z"] = z - lr * (g / (np.sqrt(v) + eps) + weight_decay * y)
+    x = p + weight / s["sum"] * (s["z"] - p)
+    s["point"] = beta1 * x + (1 - beta1) * s["z"]
+    return x
+
+
 DEFAULTS = {
     sgd: {"lr": 1e-3, "weight_decay": 0},
     momentum: {"lr": 1e-3, "weight_decay": 0, "momentum": 0.9},
@@ -85,16 +154,37 @@ DEFAULTS = {
     adagrad: {"lr": 1e-2, "eps": 1e-10, "weight_decay": 0},
     lamb: {"lr": 1e-3, "beta1": 0.9, "beta2": 0.999, "eps": 1e-6, "weight_decay": 1e-2},
     lion: {"lr": 1e-4, "beta1": 0.9, "beta2": 0.99, "weight_decay": 0},
-}
+    rmsprop_momentum: {"lr": 1e-2, "alpha": 0.99, "eps": 1e-8, "weight_decay": 0, "momentum": 0.9},
+    nadam: {"lr": 2e-3, "beta1": 0.9, "beta2": 0.999, "eps": 1e-8, "weight_decay": 0, "momentum_decay": 4e-3},
+    ademamix: {
+        "lr": 1e-3, "beta1": 0.9, "beta2": 0.999, "beta3": 0.9999, "slow_weight": 5, "eps": 1e-8, "weight_decay": 0,
+        "slow_weight_warmup": 0, "beta3_warmup": 0,
+    },
+    adafactor: {"lr": 1e-2, "beta2_decay": -0.8, "eps": 1e-3, "clip_threshold": 1, "weight_decay": 0},
+    muon: {
+        "lr": 1e-3, "weight_decay": 0.1, "momentum": 0.95, "match_rms_adamw": 1, "beta1": 0.9, "beta2": 0.999,
+        "eps": 1e-8,
+    },
+    schedule_free_adamw: {
+        "lr": 2.5e-3, "beta1": 0.9, "beta2": 0.999, "eps": 1e-8, "weight_decay": 0, "r": 0, "weight_lr_power": 2,
+    },
+}  # fmt: skip
 # Far from the defaults, so that each one shows.
-CHANGED = {"lr": 0.03, "beta1": 0.7, "beta2": 0.8, "eps": 1e-2, "weight_decay": 0.2, "momentum": 0.5}
+CHANGED = {
+    "lr": 0.03, "beta1": 0.7, "beta2": 0.8, "eps": 1e-2, "weight_decay": 0.2, "momentum": 0.5, "alpha": 0.8,
+    "momentum_decay": 0.3, "beta3": 0.95, "slow_weight": 1.5, "slow_weight_warmup": 4, "beta3_warmup": 3,
+    "beta2_decay": -0.5, "clip_threshold": 0.8, "match_rms_adamw": 0, "r": 1, "weight_lr_power": 1.5,
+}  # fmt: skip
 
 
 def expected(optimizer, x, hyper, clip, decayed_bias):
     w, b, sw, sb, norms = W.copy(), B.copy(), {}, {}, []
+    if optimizer is schedule_free_adamw:
+        sw["point"], sb["point"] = w, b
     bias_hyper = hyper if decayed_bias else {**hyper, "weight_decay": 0}
     for t in range(1, STEPS + 1):
-        gw, gb = gradients(w, b, x[t - 1])
+        # Where gradients are asked, if that is not at the weights.
+        gw, gb = gradients(sw.get("point", w), sb.get("point", b), x[t - 1])
         norms.append(np.sqrt((gw**2).sum() + (gb**2).sum()))
         if clip is not None:
             factor = min(1, clip / (norms[-1] + 1e-6))
@@ -105,7 +195,7 @@ def expected(optimizer, x, hyper, clip, decayed_bias):
 
 
 def actual(folder, optimizer, x, given, clip, decayed_bias):
-    options = f"loss=output:y optimizer={optimizer.__name__}"
+    options = f"loss=output:y optimizer={optimizer.__name__.replace('_', '-')}"
     options += " clip=true" if clip is not None else ""
     options += "" if decayed_bias else " no-decay=^bias$"
     module = subprocess.run(
