@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Parts of the C++ library's locales that trainers have no use for, in place of
-// those that bring 250 kB with them. The locale "C" holds a facet of each kind
+// those that bring 290 kB with them. The locale "C" holds a facet of each kind
 // as soon as there is a stream: of wide characters, which are never written,
 // of money and of times to read. Here these have no functions. All is weak, for
 // programs that have the library's own ones for another reason; names are those
