@@ -168,21 +168,21 @@ public:
   explicit ParameterUses(Signature step);
 
   TrainedParameter describe(BlockArgument parameter) const {
-    return {tensorType(parameter), gathered.contains(parameter),
+    return {tensorType(parameter), embeddings.contains(parameter),
             heads.contains(parameter)};
   }
 
 private:
   void findHeads(Value loss, const llvm::DenseSet<Value> &trained);
 
-  llvm::DenseSet<Value> gathered, heads;
+  llvm::DenseSet<Value> embeddings, heads;
 };
 } // namespace
 
-/// Returns the value behind casts and moves of elements.
+/// Returns the value behind casts, copies and moves of elements.
 static Value rootOf(Value value) {
   while (Operation *def = value.getDefiningOp()) {
-    if (!isa<CastOp>(def) && !isa<MovesElements>(def))
+    if (!isa<CastOp, BroadcastOp>(def) && !isa<MovesElements>(def))
       break;
     value = def->getOperand(0);
   }
@@ -196,7 +196,11 @@ ParameterUses::ParameterUses(Signature step) {
     if (entry.gradient())
       trained.insert(step.findArgument(entry.gradient()));
   step.getFunction().walk(
-      [&](GatherOp gather) { gathered.insert(rootOf(gather.getOperand())); });
+      [&](GatherOp gather) { embeddings.insert(rootOf(gather.getOperand())); });
+  step.getFunction().walk([&](AddOp add) {
+    for (Value operand : add->getOperands())
+      embeddings.insert(rootOf(operand));
+  });
   if (std::optional<unsigned> loss = step.findResult("loss"))
     findHeads(results.entries[*loss].value, trained);
 }

@@ -614,7 +614,7 @@ class Muon : public Optimizer {
 public:
   StringRef getName() const override { return "muon"; }
   bool accepts(const TrainedParameter &parameter) const override {
-    return parameter.type.getRank() == 2 && !parameter.isGathered &&
+    return parameter.type.getRank() == 2 && !parameter.isEmbedding &&
            !parameter.isHead;
   }
   ArrayRef<Hyperparameter> hyperparameters() const override {

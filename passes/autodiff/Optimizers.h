@@ -32,8 +32,8 @@ struct Moment {
 /// A parameter as an optimizer sees it before it accepts it.
 struct TrainedParameter {
   mlir::RankedTensorType type;
-  /// Rows of it are looked up: an embedding.
-  bool isGathered;
+  /// Rows of it are looked up, or it is added, as those of positions are.
+  bool isEmbedding;
   /// Its product reaches the loss through no other product with a parameter.
   bool isHead;
 };

@@ -7,6 +7,7 @@
 
 // Muon has the matrices between embedding and head, adamw has the rest.
 // REMARK: optimizer=adamw, parameter=table,
+// REMARK: optimizer=adamw, parameter=position,
 // REMARK: optimizer=muon, parameter=hidden,
 // REMARK: optimizer=adamw, parameter=bias,
 // REMARK: optimizer=adamw, parameter=head,
@@ -29,20 +30,24 @@
 
 // SLOW: ingot.state moment @"hidden/exp_avg_slow" : tensor<4x5xf32>
 ingot.state parameter @table : tensor<9x4xf32> = dense<1.0> : tensor<9x4xf32>
+ingot.state parameter @position : tensor<2x4xf32> = dense<1.0> : tensor<2x4xf32>
 ingot.state parameter @hidden : tensor<4x5xf32> = dense<1.0> : tensor<4x5xf32>
 ingot.state parameter @bias : tensor<5xf32> = dense<1.0> : tensor<5xf32>
 ingot.state parameter @head : tensor<5x3xf32> = dense<1.0> : tensor<5x3xf32>
 func.func @train_step(%x: tensor<2xi64> {ingot.kind = "data", ingot.name = "x"},
-                      %table: tensor<9x4xf32> {ingot.state = @table}, %hidden: tensor<4x5xf32> {ingot.state = @hidden},
+                      %table: tensor<9x4xf32> {ingot.state = @table}, %position: tensor<2x4xf32> {ingot.state = @position},
+                      %hidden: tensor<4x5xf32> {ingot.state = @hidden},
                       %bias: tensor<5xf32> {ingot.state = @bias}, %head: tensor<5x3xf32> {ingot.state = @head})
-    -> (tensor<f32> {ingot.name = "loss"}, tensor<9x4xf32> {ingot.gradient = @table}, tensor<4x5xf32> {ingot.gradient = @hidden},
+    -> (tensor<f32> {ingot.name = "loss"}, tensor<9x4xf32> {ingot.gradient = @table}, tensor<2x4xf32> {ingot.gradient = @position},
+        tensor<4x5xf32> {ingot.gradient = @hidden},
         tensor<5xf32> {ingot.gradient = @bias}, tensor<5x3xf32> {ingot.gradient = @head}) {
   %0 = ingot.gather %table[%x] dim = 0 : (tensor<9x4xf32>, tensor<2xi64>) -> tensor<2x4xf32>
-  %1 = ingot.matmul %0, %hidden : (tensor<2x4xf32>, tensor<4x5xf32>) -> tensor<2x5xf32>
+  %at = ingot.add %0, %position : tensor<2x4xf32>
+  %1 = ingot.matmul %at, %hidden : (tensor<2x4xf32>, tensor<4x5xf32>) -> tensor<2x5xf32>
   %2 = ingot.broadcast %bias dims = [1] : tensor<5xf32> -> tensor<2x5xf32>
   %3 = ingot.add %1, %2 : tensor<2x5xf32>
   %4 = ingot.matmul %3, %head : (tensor<2x5xf32>, tensor<5x3xf32>) -> tensor<2x3xf32>
   %5 = ingot.reduce sum %4 dims = [0, 1] : (tensor<2x3xf32>) -> tensor<f32>
   // Any values serve as gradients.
-  return %5, %table, %hidden, %bias, %head : tensor<f32>, tensor<9x4xf32>, tensor<4x5xf32>, tensor<5xf32>, tensor<5x3xf32>
+  return %5, %table, %position, %hidden, %bias, %head : tensor<f32>, tensor<9x4xf32>, tensor<2x4xf32>, tensor<4x5xf32>, tensor<5xf32>, tensor<5x3xf32>
 }
