@@ -288,6 +288,12 @@ ingot::reference::runRanksByName(func::FuncOp function,
   for (auto [rank, own] : llvm::enumerate(inputs)) {
     NamedTensors before = states;
     for (auto &[name, value] : before) {
+      if (auto state = symbols.lookup<StateOp>(name);
+          state && state.getRole() == Role::Coordinates)
+        for (auto [axis, at] : llvm::enumerate(
+                 mesh.getCoordinates(static_cast<int64_t>(rank),
+                                     static_cast<int64_t>(inputs.size()))))
+          value.integer(static_cast<int64_t>(axis)) = at;
       if (auto found = states.find(nameOn(name, rank));
           isOwn(name) && found != states.end())
         value = found->second;

@@ -12,7 +12,7 @@ using namespace ingot;
 /// Returns whether ranks have different values of a state.
 static bool variesByRank(Role role) {
   return role == Role::Seed || role == Role::Accumulator ||
-         role == Role::Residual;
+         role == Role::Residual || role == Role::Coordinates;
 }
 
 FlatUpdates::FlatUpdates(func::FuncOp function, ArrayRef<AllReduceOp> sums)

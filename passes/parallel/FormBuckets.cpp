@@ -57,10 +57,13 @@ struct FormBuckets : ingot::impl::FormBucketsBase<FormBuckets> {
     SmallVector<AllReduceOp> sums;
     for (Operation &op : *block)
       if (auto exchange = dyn_cast<Exchange>(op)) {
+        // The step waits for these where they are (--ingot-lower-exchanges).
+        constexpr auto data = static_cast<int64_t>(Axis::Data);
+        if (!llvm::is_contained(exchange.getExchangeAxes(), data))
+          continue;
         auto sum = dyn_cast<AllReduceOp>(op);
         bool isKnown = sum && isa<FloatType>(sum.getType().getElementType()) &&
-                       exchange.getExchangeAxes() ==
-                           ArrayRef<int64_t>{static_cast<int64_t>(Axis::Data)};
+                       exchange.getExchangeAxes() == ArrayRef<int64_t>{data};
         if (!isKnown) {
           op.emitOpError("has no transport between ranks, who combine "
                          "floating-point numbers over [data]");

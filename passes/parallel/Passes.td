@@ -231,6 +231,35 @@ def CompressGradients : Pass<"ingot-compress-gradients", "::mlir::ModuleOp"> {
   let dependentDialects = ["::ingot::IngotDialect"];
 }
 
+def LowerExchanges : Pass<"ingot-lower-exchanges", "::mlir::ModuleOp"> {
+  let summary = "exchanges over axes become those that a rank has library calls for";
+  let description = [{
+    Of exchanges over other axes than `data`, all-reduces and all-gathers of whole tensors remain, one behind the other
+    in memory. A rank takes its part of a tensor that all have by its coordinates, a state of role `coordinates` that
+    the runtime sets; its part of an index is another index. A reduce-scatter is an all-reduce of which the rank takes
+    its part, an all-to-all the same of an all-gather: a remark says so, since they send more than they need to.
+
+    Before:
+    ```mlir
+    %whole = ingot.all_gather %part dim 1 over [tensor] : tensor<2x4xf32> -> tensor<2x8xf32>
+    %own = ingot.part %whole dim 0 over [tensor] : tensor<2x8xf32> -> tensor<1x8xf32>
+    ```
+    After:
+    ```mlir
+    %0 = ingot.all_gather %part dim 0 over [tensor] : tensor<2x4xf32> -> tensor<4x4xf32>
+    %1 = ingot.reshape %0 : tensor<4x4xf32> -> tensor<2x2x4xf32>
+    %2 = ingot.transpose %1 permutation = [1, 0, 2] : tensor<2x2x4xf32> -> tensor<2x2x4xf32>
+    %3 = ingot.reshape %2 : tensor<2x2x4xf32> -> tensor<2x8xf32>
+    // %rows: the rows of the rank's part, by its coordinates
+    %own = ingot.gather %3[%rows] dim = 0 : (tensor<2x8xf32>, tensor<1xi64>) -> tensor<1x8xf32>
+    ```
+  }];
+  let statistics = [
+    Statistic<"numExchanges", "exchanges", "all-reduces and all-gathers that remain">,
+  ];
+  let dependentDialects = ["::ingot::IngotDialect"];
+}
+
 def SynchronizeBatchNorm : Pass<"ingot-synchronize-batch-norm", "::mlir::ModuleOp"> {
   let summary = "computes the statistics of batch normalization over all ranks";
   let description = [{

@@ -99,6 +99,7 @@ LogicalResult ingot::verifySideRegions(exec::StepOp step) {
       continue;
     case abi::Phase::Start:
     case abi::Phase::Wait:
+    case abi::Phase::Exchange:
       if (isInside)
         return call->emitOpError("is an exchange between ranks, in a region");
       break;

@@ -444,6 +444,15 @@ def Reduction : Enum<"ingot_reduction", [
   let description = "How the elements of ranks are combined.";
 }
 
+def Axis : Enum<"ingot_axis", [
+    Case<"INGOT_PIPELINE", "pipeline", 1>,
+    Case<"INGOT_DATA", "data", 2>,
+    Case<"INGOT_INNER", "inner", 4>,
+    Case<"INGOT_CONTEXT", "context", 8>,
+    Case<"INGOT_TENSOR", "tensor", 16>]> {
+  let description = "An axis of the mesh of ranks, as a bit. Ranks are numbered along the last axis first.";
+}
+
 def BucketDesc : Struct<"ingot_bucket_desc", [
     Field<I64, "elements">, Field<DType, "type">,
     Field<I32, "number", "Ranks exchange their buckets of one number.">,
@@ -455,7 +464,7 @@ def BucketDesc : Struct<"ingot_bucket_desc", [
     }]>,
     Field<I64, "k", "The number of elements that INGOT_TOPK sends.">,
     Field<Reduction, "reduction", "What an all-reduce does; reduce-scatters and compressed buckets are sums.">,
-    ReservedField<>,
+    Field<I32, "axes", "The axes (ingot_axis) along which the ranks differ that exchange it.">,
     IndexField<>]> {
   let description = "A bucket of gradients or parameters.";
 }
@@ -489,6 +498,25 @@ def AllGatherWait : BucketEntry<"ingot_all_gather_wait", "Wait", "AllGather"> {
   let description = "Waits until the bucket holds the shards of all ranks. Does nothing for one that is not in flight.";
 }
 
+def ExchangeDesc : Struct<"ingot_exchange_desc", [
+    Field<I64, "elements", "The elements of one rank.">,
+    Field<I64, "ranks", "The number of ranks that exchange theirs.">,
+    Field<DType, "type">,
+    Field<Reduction, "reduction", "How an all-reduce combines them.">,
+    Field<I32, "axes", "As in ingot_bucket_desc.">, ReservedField<>, IndexField<>]> {
+  let description = "A tensor that the step needs from other ranks before it goes on.";
+}
+class ExchangeEntry<string symbol, Buffer result> : Entry<symbol, ExchangeDesc, "collective", [
+    In<"input", "type", ["elements"]>, result]> {
+  let phase = "Exchange";
+}
+def AllReduce : ExchangeEntry<"ingot_all_reduce", Out<"result", "type", ["elements"]>> {
+  let description = "result = the tensors of all ranks, combined.";
+}
+def AllGather : ExchangeEntry<"ingot_all_gather", Out<"result", "type", ["ranks", "elements"]>> {
+  let description = "result = the tensors of all ranks, one after the other in the order of their places.";
+}
+
 def CompressDesc : Struct<"ingot_compress_desc", [
     Field<I64, "elements">, Field<Compression, "compression">, ReservedField<>,
     Field<I64, "k">, IndexField<>]>;
@@ -501,7 +529,7 @@ def Compress : Entry<"ingot_compress", CompressDesc, "compression", [
 def MessageDesc : Struct<"ingot_message_desc", [
     Field<I64, "bytes", "The size of one rank's payload.">,
     Field<I32, "number", "The number of the bucket, as in ingot_bucket_desc.">,
-    ReservedField<>, IndexField<>]> {
+    Field<I32, "axes", "As in ingot_bucket_desc.">, IndexField<>]> {
   let description = "The payload that each rank sends to all others.";
 }
 class Payload<string name> : InFlight<name, ""> {

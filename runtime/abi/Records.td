@@ -166,8 +166,9 @@ class Entry<string entrySymbol, Struct entryDescriptor, string entryKind,
   /// Targets whose runtime defines the entry.
   list<string> targets = ["cpu", "cuda"];
   /// The exchange between ranks that the entry starts or waits for, by the
-  /// field `number` of the descriptor: `Start` or `Wait`; or the part of a
-  /// region concurrent with others: `SideStart`, `SideEnd` or `SideWait`.
+  /// field `number` of the descriptor: `Start` or `Wait`; `Exchange` where it
+  /// does both; or the part of a region concurrent with others: `SideStart`,
+  /// `SideEnd` or `SideWait`.
   string phase = "None";
   string exchange = "None";
 }

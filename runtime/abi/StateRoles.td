@@ -31,6 +31,8 @@ defvar stateRoles = [
   StateRoleCase<"Basis", "basis", 10, "The factor of PowerSGD that is reused; reset if a checkpoint lacks it.">,
   StateRoleCase<"LowerHalf", "lower_half", 11, "The lower half of a split master weight; not in checkpoints.">,
   StateRoleCase<"Magnitudes", "magnitudes", 12,
-    "The largest magnitudes of tensors in recent steps, for scales of 8-bit floats; reset if a checkpoint lacks it.">];
+    "The largest magnitudes of tensors in recent steps, for scales of 8-bit floats; reset if a checkpoint lacks it.">,
+  StateRoleCase<"Coordinates", "coordinates", 13,
+    "i64, the rank's coordinate along each axis; the runtime stores them at the start. Not in checkpoints.">];
 
 #endif // INGOT_RUNTIME_ABI_STATEROLES_TD

@@ -95,7 +95,7 @@ struct Buffer {
 
 /// A part of an exchange between ranks, or of a region concurrent with other
 /// calls.
-enum class Phase { None, Start, Wait, SideStart, SideEnd, SideWait };
+enum class Phase { None, Start, Wait, Exchange, SideStart, SideEnd, SideWait };
 enum class Exchange { None, AllReduce, ReduceScatter, AllGather };
 
 struct Entry {

@@ -3,6 +3,7 @@
 #include "runtime/comm/Collectives.h"
 
 #include <cstring>
+#include <stdexcept>
 
 using namespace ingot::runtime;
 
@@ -39,6 +40,11 @@ public:
 };
 
 } // namespace
+
+std::unique_ptr<Collectives>
+Collectives::makeGroup(const std::vector<int64_t> &, int32_t) {
+  throw std::runtime_error(describe() + " has no groups of ranks");
+}
 
 std::unique_ptr<Collectives> ingot::runtime::makeSelfCollectives() {
   return std::make_unique<SelfCollectives>();

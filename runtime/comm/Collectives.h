@@ -19,6 +19,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace ingot::runtime {
 
@@ -48,6 +49,11 @@ public:
 
   int64_t getRank() const { return rank; }
   int64_t getSize() const { return size; }
+  /// Returns the collectives among some of the ranks, this one included, which
+  /// are `axes` (ingot_axis) of a mesh: groups along different axes may be
+  /// under way at a time. The result may live longer than this object.
+  virtual std::unique_ptr<Collectives>
+  makeGroup(const std::vector<int64_t> &members, int32_t axes);
   /// Ends a run that succeeded: no collective comes after. Without this call
   /// the launcher ends the other ranks.
   virtual void finish() {}

@@ -24,6 +24,8 @@ using Clock = std::chrono::steady_clock;
 
 struct Communicator::Operation {
   CommunicationEvent event;
+  /// That of the group, which the thread may need for longer.
+  std::shared_ptr<Collectives> transport;
   std::function<std::unique_ptr<Pending>(Collectives &)> begin;
   std::unique_ptr<Pending> pending;
   bool isDone = false;
@@ -48,15 +50,11 @@ struct Communicator::Joint {
 };
 
 struct Communicator::Stream {
-  explicit Stream(std::unique_ptr<Collectives> transport)
-      : transport(std::move(transport)) {}
-
   void run();
   /// Starts and polls operations; returns whether any started or ended.
   bool advance(std::unique_lock<std::mutex> &lock);
   void end(Operation &operation);
 
-  std::unique_ptr<Collectives> transport;
   std::mutex mutex;
   /// Signals to the thread, and from it.
   std::condition_variable asked, ended;
@@ -107,7 +105,7 @@ bool Communicator::Stream::advance(std::unique_lock<std::mutex> &lock) {
     Operation &operation = operations.at(ticket);
     operation.event.begin = Clock::now();
     bool failed = guarded(operation, [&](Operation &started) {
-      started.pending = started.begin(*transport);
+      started.pending = started.begin(*started.transport);
       return false;
     });
     if (failed) {
@@ -170,11 +168,30 @@ void Communicator::Stream::run() {
 // The threads that compute
 //===----------------------------------------------------------------------===//
 
-Communicator::Communicator(std::unique_ptr<Collectives> transport)
-    : rank(transport->getRank()), size(transport->getSize()),
-      stream(std::make_shared<Stream>(std::move(transport))) {
+Communicator::Communicator(std::unique_ptr<Collectives> given)
+    : rank(given->getRank()), size(given->getSize()),
+      transport(std::move(given)), stream(std::make_shared<Stream>()) {
   if (size > 1 && !startThread(thread, [stream = stream] { stream->run(); }))
     throw lackOfThreads();
+}
+
+Communicator::Communicator(Communicator &world,
+                           std::unique_ptr<Collectives> given)
+    : rank(given->getRank()), size(given->getSize()), world(&world),
+      transport(std::move(given)), stream(world.stream) {}
+
+Communicator &Communicator::getGroup(int32_t axes) {
+  const bool hasMesh = mesh.getAxes() != 0;
+  axes &= hasMesh ? mesh.getAxes() : INGOT_DATA;
+  if (axes == (hasMesh ? mesh.getAxes() : INGOT_DATA))
+    return *this;
+  std::unique_ptr<Communicator> &group = groups[axes];
+  if (!group)
+    group.reset(new Communicator(
+        *this, axes == 0
+                   ? makeSelfCollectives()
+                   : transport->makeGroup(mesh.getGroup(rank, axes), axes)));
+  return *group;
 }
 
 Communicator::~Communicator() {
@@ -189,9 +206,7 @@ Communicator::~Communicator() {
   thread.detach();
 }
 
-std::string Communicator::describe() const {
-  return stream->transport->describe();
-}
+std::string Communicator::describe() const { return transport->describe(); }
 
 Communicator::Ticket Communicator::start(
     std::string what, int64_t bytes,
@@ -199,15 +214,17 @@ Communicator::Ticket Communicator::start(
   CommunicationEvent event;
   event.what = std::move(what);
   event.bytes = bytes;
-  event.step = step;
+  Communicator &settings = world ? *world : *this;
+  event.step = settings.step;
   event.asked = Clock::now();
-  use.bytes += bytes;
+  settings.use.bytes += bytes;
   Ticket ticket;
   {
     std::lock_guard lock(stream->mutex);
     ticket = ++stream->last;
     Operation &operation = stream->operations[ticket];
     operation.event = std::move(event);
+    operation.transport = transport;
     operation.begin = std::move(begin);
     stream->queue.push_back(ticket);
   }
@@ -218,8 +235,8 @@ Communicator::Ticket Communicator::start(
 Error Communicator::describe(const Operation &operation,
                              const std::string &problem,
                              const std::string &hint) const {
-  std::string where = "rank " + std::to_string(rank) + ", step " +
-                      std::to_string(operation.event.step);
+  std::string where = "rank " + std::to_string(world ? world->rank : rank) +
+                      ", step " + std::to_string(operation.event.step);
   return lostRank(where, operation.event.what + ": " + problem, hint);
 }
 
@@ -288,7 +305,7 @@ void Communicator::finishJoint(Joint &joint) {
   }
 }
 
-void Communicator::wait(Ticket ticket) { wait(ticket, limit); }
+void Communicator::wait(Ticket ticket) { wait(ticket, getLimit()); }
 
 void Communicator::wait(Ticket ticket, std::chrono::seconds most) {
   if (ticket == 0)
@@ -303,7 +320,7 @@ void Communicator::wait(Ticket ticket, std::chrono::seconds most) {
   std::unique_lock lock(stream->mutex);
   waitForEnd(lock, stream->operations.at(ticket), most);
   stream->operations.erase(ticket);
-  use.waitSeconds +=
+  (world ? world->use : use).waitSeconds +=
       std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
@@ -312,7 +329,7 @@ void Communicator::waitForAll() {
     startJoint();
   std::unique_lock lock(stream->mutex);
   for (auto &[ticket, operation] : stream->operations)
-    waitForEnd(lock, operation, limit);
+    waitForEnd(lock, operation, getLimit());
 }
 
 /// The time that a launcher gives ranks before it ends them.
@@ -343,6 +360,7 @@ void Communicator::waitForEnd(std::unique_lock<std::mutex> &lock,
   constexpr auto interval = std::chrono::milliseconds(50);
   Clock::time_point start = Clock::now();
   std::optional<Clock::time_point> interrupted;
+  Interruption &interruption = world ? world->interruption : this->interruption;
   while (!operation.isDone) {
     stream->ended.wait_for(lock, interval);
     Clock::time_point now = Clock::now();
@@ -479,7 +497,7 @@ std::vector<int64_t> Communicator::gatherWords(std::vector<int64_t> own,
 void Communicator::checkEqual(int64_t value, const std::string &what,
                               const std::string &hint) {
   std::vector<int64_t> all =
-      gatherWords({value}, "comparison of the " + what, limit);
+      gatherWords({value}, "comparison of the " + what, getLimit());
   for (size_t other = 1; other < all.size(); ++other)
     if (all[other] != all[0])
       throw failure("rank " + std::to_string(other),
@@ -492,7 +510,7 @@ void Communicator::checkEqual(const std::vector<NamedValue> &values,
   for (const NamedValue &value : values)
     own.push_back(value.second);
   std::vector<int64_t> all =
-      gatherWords(std::move(own), "comparison of the options", limit);
+      gatherWords(std::move(own), "comparison of the options", getLimit());
   for (size_t i = values.size(); i < all.size(); ++i)
     if (size_t option = i % values.size(); all[i] != all[option])
       throw failure("rank " + std::to_string(i / values.size()),
@@ -504,9 +522,10 @@ int64_t Communicator::agree(int64_t value, const std::string &what,
   // Ranks that have come to different points of the run would take each other's
   // word for something else.
   int64_t subject = computeCrc32(what);
-  std::vector<int64_t> all = gatherWords(
-      {value, subject}, what,
-      lateness == Lateness::Writing ? std::max(limit, kPatience) : limit);
+  std::vector<int64_t> all = gatherWords({value, subject}, what,
+                                         lateness == Lateness::Writing
+                                             ? std::max(getLimit(), kPatience)
+                                             : getLimit());
   for (size_t other = 0; 2 * other < all.size(); ++other) {
     if (all[2 * other + 1] != subject)
       throw failure("rank " + std::to_string(rank),
@@ -528,7 +547,7 @@ void Communicator::finish() {
   }
   stream->asked.notify_one();
   thread.join();
-  stream->transport->finish();
+  transport->finish();
 }
 
 void Communicator::record() {

@@ -8,12 +8,16 @@
 // The thread polls between short sleeps instead of waiting inside the
 // transport, because the threads that compute need its core.
 //
+// A group of the ranks (getGroup) has the same stream, and all functions within
+// the group.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef INGOT_RUNTIME_COMM_COMMUNICATOR_H
 #define INGOT_RUNTIME_COMM_COMMUNICATOR_H
 
 #include "runtime/comm/Collectives.h"
+#include "runtime/comm/RankMesh.h"
 #include "runtime/core/Memory.h"
 
 #include <chrono>
@@ -56,6 +60,15 @@ public:
   int64_t getRank() const { return rank; }
   int64_t getSize() const { return size; }
   std::string describe() const;
+
+  /// Sets the mesh of the ranks, along which they have groups. Without it, all
+  /// are along `data`.
+  void setMesh(const RankMesh &ranks) { mesh = ranks; }
+  const RankMesh &getMesh() const { return mesh; }
+  /// Returns the group of ranks along axes (bits of ingot_axis), which lives as
+  /// long as this object: itself where that is all ranks. Its operations have
+  /// the settings of this object, and count among its own.
+  Communicator &getGroup(int32_t axes);
 
   /// Starts to combine `data` over ranks, in place. `what` names the operation
   /// in messages: "all-reduce of bucket 3".
@@ -112,7 +125,7 @@ public:
 
   /// Sets how long a wait may take.
   void setLimit(std::chrono::seconds seconds) { limit = seconds; }
-  std::chrono::seconds getLimit() const { return limit; }
+  std::chrono::seconds getLimit() const { return world ? world->limit : limit; }
   /// Sets how buckets are joined from now on, the same way on all ranks: those
   /// that follow one another are sent as one once they have that many bytes
   /// together, or one of them is waited for. 0 sends each by itself. May be
@@ -170,6 +183,9 @@ private:
                                                             DType);
   Ticket startInPlace(InPlace operation, void *data, int64_t elements,
                       DType type, std::string what);
+  /// The ranks along axes of those of `world`.
+  Communicator(Communicator &world, std::unique_ptr<Collectives> transport);
+
   Ticket start(std::string what, int64_t bytes,
                std::function<std::unique_ptr<Pending>(Collectives &)> begin);
   /// Starts the exchange of the buckets that were joined last.
@@ -187,6 +203,12 @@ private:
                  const std::string &hint) const;
 
   int64_t rank, size, step = 0;
+  RankMesh mesh;
+  std::map<int32_t, std::unique_ptr<Communicator>> groups;
+  /// Of a group, all ranks, whose settings it has.
+  Communicator *world = nullptr;
+  /// Of this group.
+  std::shared_ptr<Collectives> transport;
   std::chrono::seconds limit{600};
   struct Interruption {
     std::function<const char *()> query;

@@ -30,6 +30,8 @@ public:
 
   int64_t getRank() const { return rank; }
   int64_t getSize() const { return size; }
+  /// The number of a rank in the run, of which the wire may have only some.
+  virtual int64_t getNumber(int64_t of) const { return of; }
   /// The wire's name for messages.
   virtual std::string describe() const = 0;
 

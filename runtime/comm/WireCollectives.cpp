@@ -3,6 +3,7 @@
 #include "runtime/comm/WireCollectives.h"
 
 #include "runtime/comm/Chain.h"
+#include "runtime/comm/GroupWire.h"
 #include "runtime/comm/Tree.h"
 
 #include <cstring>
@@ -10,18 +11,31 @@
 
 using namespace ingot::runtime;
 
-/// The number of tags that every MPI library has.
-static constexpr int32_t kTags = 1 << 15;
+/// Every MPI library has 2^15 tags: one half for all ranks together, and a part
+/// of the other half for each choice of axes.
+static constexpr int32_t kTags = 1 << 14, kGroupTags = 1 << 9;
 
 /// Bytes of a shard below which the latency of a ring's steps is not worth it.
 static constexpr int64_t kSmallShard = 16 << 10;
 
+WireCollectives::WireCollectives(std::shared_ptr<Wire> given, int32_t tags)
+    : Collectives(given->getRank(), given->getSize()), wire(std::move(given)),
+      tags(tags) {}
+
 WireCollectives::WireCollectives(std::unique_ptr<Wire> given)
-    : Collectives(given->getRank(), given->getSize()), wire(std::move(given)) {}
+    : WireCollectives(std::shared_ptr<Wire>(std::move(given)), kTags) {}
+
+std::unique_ptr<Collectives>
+WireCollectives::makeGroup(const std::vector<int64_t> &members, int32_t axes) {
+  auto group =
+      std::make_shared<GroupWire>(wire, members, kTags + axes * kGroupTags);
+  return std::unique_ptr<Collectives>(
+      new WireCollectives(std::move(group), kGroupTags));
+}
 
 /// All ranks start the same operations in the same order.
 int32_t WireCollectives::getTag() {
-  lastTag = (lastTag + 1) % kTags;
+  lastTag = (lastTag + 1) % tags;
   return lastTag;
 }
 

@@ -16,6 +16,8 @@ class WireCollectives : public Collectives {
 public:
   explicit WireCollectives(std::unique_ptr<Wire> wire);
 
+  std::unique_ptr<Collectives> makeGroup(const std::vector<int64_t> &members,
+                                         int32_t axes) override;
   void finish() override { wire->finish(); }
   std::string describe() const override { return wire->describe(); }
 
@@ -32,13 +34,17 @@ public:
                                           int64_t root) override;
 
 private:
+  WireCollectives(std::shared_ptr<Wire> wire, int32_t tags);
+
   std::unique_ptr<Pending> startRing(Ring::Part part, void *data,
                                      int64_t elements, DType type,
                                      Reduction reduction = Reduction::Sum);
   int32_t getTag();
 
-  std::unique_ptr<Wire> wire;
+  std::shared_ptr<Wire> wire;
   StagingPool staging;
+  /// The number of tags.
+  int32_t tags;
   int32_t lastTag = 0;
 };
 

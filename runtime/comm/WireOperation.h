@@ -26,7 +26,7 @@ public:
   std::string giveUp() override {
     if (int64_t late = wire.giveUp(); late >= 0)
       return "rank " + std::to_string(late) + " does not answer";
-    return "it waits for rank " + std::to_string(getAwaited());
+    return "it waits for rank " + std::to_string(wire.getNumber(getAwaited()));
   }
 
 protected:

@@ -13,8 +13,9 @@ include "dialects/ingot/reduction/ReductionKind.td"
 def Exchange : OpInterface<"Exchange"> {
   let cppNamespace = "::ingot";
   let description = [{
-    An exchange of one tensor among ranks, in value semantics. `--ingot-form-buckets` makes collectives in flight of
-    them, once everything else is known.
+    An exchange of one tensor among ranks, in value semantics. Once everything else is known, `--ingot-form-buckets`
+    makes collectives in flight of sums over `data`, and `--ingot-lower-exchanges` all-reduces and all-gathers, for
+    which the step waits, of the others.
   }];
   let methods = [InterfaceMethod<
     "Returns the axes (Axis) along which the ranks differ, major first.",
@@ -39,7 +40,7 @@ class Ingot_ExchangeOp<string mnemonic, list<Trait> traits = []>
 }
 
 def AllReduceOp : Ingot_ExchangeOp<"all_reduce", [SameOperandsAndResultType,
-    DeclareOpInterfaceMethods<Differentiable>]> {
+    DeclareOpInterfaceMethods<Differentiable>, DeclareOpInterfaceMethods<LibraryCall, ["refuseCall"]>]> {
   let summary = "the sum, maximum or minimum of the ranks' tensors, on each of them";
   let description = [{
     `gradient_of` names the parameter whose gradient is summed.
@@ -62,7 +63,8 @@ def AllReduceOp : Ingot_ExchangeOp<"all_reduce", [SameOperandsAndResultType,
   }];
 }
 
-def AllGatherOp : Ingot_ExchangeOp<"all_gather", [DeclareOpInterfaceMethods<Differentiable>]> {
+def AllGatherOp : Ingot_ExchangeOp<"all_gather", [DeclareOpInterfaceMethods<Differentiable>,
+    DeclareOpInterfaceMethods<LibraryCall, ["refuseCall"]>]> {
   let summary = "the ranks' tensors one after the other along `dim`, on each of them";
   let description = [{
     ```mlir

@@ -73,6 +73,26 @@ int64_t Mesh::getPlace(ArrayRef<int64_t> axes, int64_t rank) const {
   return place;
 }
 
+std::array<int64_t, kNumAxes> Mesh::getCoordinates(int64_t rank,
+                                                   int64_t ranks) const {
+  std::array<int64_t, kNumAxes> coordinates = {};
+  for (int64_t size : sizes)
+    if (size != kAny)
+      ranks /= size;
+  for (size_t axis = kNumAxes; axis-- > 0;) {
+    int64_t size =
+        sizes[axis] == kAny ? std::max<int64_t>(ranks, 1) : sizes[axis];
+    coordinates[axis] = rank % size;
+    rank /= size;
+  }
+  return coordinates;
+}
+
+RankedTensorType ingot::getCoordinatesType(MLIRContext *context) {
+  return RankedTensorType::get({static_cast<int64_t>(kNumAxes)},
+                               IntegerType::get(context, 64));
+}
+
 ParseResult ingot::parseAxes(OpAsmParser &parser, DenseI64ArrayAttr &axes) {
   SmallVector<int64_t> numbers;
   auto parseEntry = [&]() -> ParseResult {

@@ -9,6 +9,7 @@
 #define INGOT_DIALECTS_INGOT_EXCHANGE_MESH_H
 
 #include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/OpImplementation.h"
 #include <array>
 #include <optional>
@@ -39,6 +40,10 @@ public:
   /// Returns the number of ranks that differ in their coordinates on the axes
   /// (Axis) only, or kAny.
   int64_t getSize(llvm::ArrayRef<int64_t> axes) const;
+  /// Returns the coordinates of one of `ranks` along all axes, those of an axis
+  /// of size kAny included.
+  std::array<int64_t, kNumAxes> getCoordinates(int64_t rank,
+                                               int64_t ranks) const;
   /// Returns the place of a rank among those that differ in their coordinates
   /// on the axes only, major first. Their sizes are known.
   int64_t getPlace(llvm::ArrayRef<int64_t> axes, int64_t rank) const;
@@ -46,6 +51,9 @@ public:
 private:
   std::array<int64_t, kNumAxes> sizes = {1, kAny, 1, 1, 1};
 };
+
+/// Returns the type of a state with the coordinates of a rank along all axes.
+mlir::RankedTensorType getCoordinatesType(mlir::MLIRContext *context);
 
 /// Returns what is wrong with the value of kMeshAttr; empty if it is a mesh.
 std::string checkMesh(mlir::Attribute attribute);

@@ -2,6 +2,7 @@
 
 #include "dialects/ingot/analysis/RowSpace.h"
 #include "dialects/ingot/analysis/TileSpace.h"
+#include "dialects/ingot/exchange/Mesh.h"
 #include "dialects/ingot/ir/Dialect.h"
 #include "dialects/ingot/support/Verification.h"
 
@@ -71,6 +72,11 @@ LogicalResult StateOp::verify() {
     if (!element.isSignlessInteger(64) || type.getRank() != 0)
       return emitOpError("C3: a ") << stringifyRole(getRole())
                                    << " must be tensor<i64>, got " << type;
+    return success();
+  case Role::Coordinates:
+    if (type != getCoordinatesType(getContext()))
+      return emitOpError("C10: coordinates must be ")
+             << getCoordinatesType(getContext()) << ", got " << type;
     return success();
   case Role::LossScale:
     if (type.getRank() > 1)

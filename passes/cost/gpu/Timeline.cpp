@@ -50,6 +50,7 @@ public:
                  static_cast<size_t>(
                      call.getDescriptor(/*index=*/0).getInteger("number"))});
         break;
+      case abi::Phase::Exchange:
       case abi::Phase::None:
         run(call, static_cast<double>(times));
       }

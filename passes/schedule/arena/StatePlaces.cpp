@@ -14,6 +14,7 @@ int64_t &StatePlaces::getPart(Role role) {
   case Role::Moment:
   case Role::Step:
   case Role::Seed:
+  case Role::Coordinates:
   case Role::Residual:
   case Role::Basis:
     return optimizerBytes;

@@ -5,6 +5,7 @@
 
 #include "dialects/exec/Exec.h"
 #include "dialects/ingot/builders/Builders.h"
+#include "dialects/ingot/exchange/ExchangeOps.h"
 #include "dialects/ingot/ir/Diagnostics.h"
 #include "dialects/ingot/support/Remarks.h"
 #include "dialects/ingot/support/Views.h"
@@ -240,7 +241,7 @@ private:
     for (auto [i, node] : llvm::enumerate(nodes)) {
       stepSeconds += estimateCost(node.op, machine).seconds;
       if (i > *cut || node.writesState || !isPure(node.op) ||
-          isa<BucketEnd, RepeatOp>(node.op))
+          isa<BucketEnd, Exchange, RepeatOp>(node.op))
         continue;
       for (unsigned buffer : node.writes) {
         recipes[buffer] = findRecipe(graph, buffer, *cut, machine);

@@ -8,6 +8,7 @@
 #include "dialects/ingot/analysis/StateOnly.h"
 #include "dialects/ingot/analysis/TensorLevel.h"
 #include "dialects/ingot/builders/Builders.h"
+#include "dialects/ingot/exchange/ExchangeOps.h"
 #include "dialects/ingot/support/Remarks.h"
 #include "passes/cost/Cost.h"
 #include "passes/schedule/Passes.h"
@@ -105,7 +106,7 @@ private:
   bool canWait(const StepGraph::Node &node, size_t i,
                const Target &target) const {
     // Ranks start exchanges in one order, and each waits for its gradients.
-    return !isa<BucketEnd>(node.op) &&
+    return !isa<BucketEnd, Exchange>(node.op) &&
            target.findDevice()->canRunBeside(node.op) &&
            slack[i] >=
                std::max(seconds[i],

@@ -92,8 +92,8 @@ ingot::runtime::ingot_connect_ranks(const Launch &launch,
           ? connectByMpi(launch, settings)
           : std::make_unique<TcpWire>(
                 meetByTcp({launch.rank, launch.size, launch.host, launch.port,
-                           launch.run, settings.getStartLimit(),
-                           settings.note}),
+                           launch.run, settings.getStartLimit(), settings.note,
+                           /*readsMemory=*/true, settings.mesh}),
                 settings.limit);
   if (launch.rank == 0)
     settings.note(std::to_string(launch.size) + " ranks over " +

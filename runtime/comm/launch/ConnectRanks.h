@@ -11,6 +11,7 @@
 #define INGOT_RUNTIME_COMM_LAUNCH_CONNECTRANKS_H
 
 #include "runtime/comm/Collectives.h"
+#include "runtime/comm/RankMesh.h"
 #include "runtime/comm/launch/Launch.h"
 
 #include <chrono>
@@ -31,6 +32,8 @@ struct StartSettings {
   /// Ends the process. MPI waits for all ranks, and nothing else can end that
   /// wait; a thread calls this function.
   std::function<void(const Error &)> giveUp;
+  /// The mesh of the ranks, along whose axes they have groups.
+  RankMesh mesh = {};
 
   std::chrono::seconds getStartLimit() const;
 };

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstring>
 #include <deque>
+#include <numeric>
 #include <poll.h>
 #include <set>
 #include <sys/random.h>
@@ -463,19 +464,37 @@ void Host::join() {
 // Neighbors
 //===----------------------------------------------------------------------===//
 
-/// Returns the ranks that a rank exchanges messages with.
-static std::set<int64_t> findNeighbors(int64_t rank, int64_t size) {
-  std::set<int64_t> all = {(rank + 1) % size, (rank + size - 1) % size};
-  TreePlace place(rank, size);
+/// Adds the neighbors of a rank in the ring and in the tree of a group.
+static void addNeighbors(int64_t rank, const std::vector<int64_t> &group,
+                         std::set<int64_t> &neighbors) {
+  auto size = static_cast<int64_t>(group.size());
+  int64_t own = std::find(group.begin(), group.end(), rank) - group.begin();
+  TreePlace place(own, size);
+  std::vector<int64_t> places = {(own + 1) % size, (own + size - 1) % size};
   if (place.parent >= 0)
-    all.insert(place.parent);
+    places.push_back(place.parent);
   for (const TreePlace::Child &child : place.children)
-    all.insert(child.rank);
-  return all;
+    places.push_back(child.rank);
+  for (int64_t other : places)
+    if (other != own)
+      neighbors.insert(group[other]);
+}
+
+/// Returns the ranks that a rank exchanges messages with.
+static std::set<int64_t> findNeighbors(const Meeting &meeting) {
+  std::set<int64_t> neighbors;
+  std::vector<int64_t> world(static_cast<size_t>(meeting.size));
+  std::iota(world.begin(), world.end(), 0);
+  addNeighbors(meeting.rank, world, neighbors);
+  for (int32_t axes = 1; axes < meeting.mesh.getAxes(); ++axes)
+    if ((axes & ~meeting.mesh.getAxes()) == 0)
+      addNeighbors(meeting.rank, meeting.mesh.getGroup(meeting.rank, axes),
+                   neighbors);
+  return neighbors;
 }
 
 void Host::connectNeighbors() {
-  std::set<int64_t> all = findNeighbors(meeting.rank, meeting.size);
+  std::set<int64_t> all = findNeighbors(meeting);
   Greeting greeting;
   greeting.run = drawn;
   greeting.purpose = Greeting::kLinks;

@@ -15,6 +15,7 @@
 #ifndef INGOT_RUNTIME_COMM_TCP_RENDEZVOUS_H
 #define INGOT_RUNTIME_COMM_TCP_RENDEZVOUS_H
 
+#include "runtime/comm/RankMesh.h"
 #include "runtime/comm/tcp/RankMemory.h"
 #include "runtime/comm/tcp/Socket.h"
 
@@ -39,6 +40,8 @@ struct Meeting {
   std::function<void(const std::string &)> note;
   /// Whether ranks on one host may read each other's memory.
   bool readsMemory = true;
+  /// Ranks that are neighbors in a group along axes are connected too.
+  RankMesh mesh = {};
 };
 
 /// A rank that this one exchanges data with.

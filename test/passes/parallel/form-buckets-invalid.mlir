@@ -1,10 +1,10 @@
 // RUN: ingot-opt %s --ingot-form-buckets --split-input-file --verify-diagnostics
 
 // Tests that exchanges that ranks cannot make yet are errors.
-module attributes {ingot.mesh = {tensor = 2}} {
+module attributes {ingot.mesh = {data = 2}} {
   func.func @train_step(%x: tensor<4xf32> {ingot.kind = "data", ingot.name = "x"}) -> (tensor<4xf32> {ingot.name = "y"}) {
     // expected-error@+1 {{has no transport between ranks, who combine floating-point numbers over [data]}}
-    %0 = ingot.permute %x by 1 over [tensor] : tensor<4xf32>
+    %0 = ingot.permute %x by 1 over [data] : tensor<4xf32>
     return %0 : tensor<4xf32>
   }
 }

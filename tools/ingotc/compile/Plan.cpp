@@ -40,6 +40,7 @@ public:
       case abi::Phase::SideEnd:
       case abi::Phase::SideWait:
         break;
+      case abi::Phase::Exchange:
       case abi::Phase::None:
         compute(call, static_cast<double>(times));
       }

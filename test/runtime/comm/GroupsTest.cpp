@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// Groups of ranks along the axes of a mesh: who is in them, and their
+// collectives, all under way at a time, between threads and over TCP.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/comm/Communicator.h"
+#include "runtime/comm/WireCollectives.h"
+#include "runtime/comm/tcp/TcpWire.h"
+#include "runtime/core/Error.h"
+#include "test/runtime/comm/LocalWire.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <set>
+#include <thread>
+
+using namespace ingot::runtime;
+
+namespace {
+
+constexpr int32_t kAll =
+    INGOT_PIPELINE | INGOT_DATA | INGOT_INNER | INGOT_CONTEXT | INGOT_TENSOR;
+
+/// Calls `body` for all meshes of up to 8 ranks.
+void forEachMesh(const std::function<void(const RankMesh &, int64_t)> &body) {
+  for (int64_t ranks = 1; ranks <= 8; ++ranks)
+    for (int64_t pipeline = 1; pipeline <= ranks; ++pipeline)
+      for (int64_t inner = 1; inner <= ranks; ++inner)
+        for (int64_t context = 1; context <= ranks; ++context)
+          for (int64_t tensor = 1; tensor <= ranks; ++tensor)
+            if (ranks % (pipeline * inner * context * tensor) == 0)
+              body(RankMesh({pipeline, 0, inner, context, tensor}, ranks),
+                   ranks);
+}
+
+TEST(RankMesh, GroupsAreClassesInTheOrderOfCoordinates) {
+  int meshes = 0;
+  forEachMesh([&](const RankMesh &mesh, int64_t ranks) {
+    ++meshes;
+    EXPECT_EQ(mesh.getGroup(0, kAll).size(), static_cast<size_t>(ranks));
+    for (int32_t axes = 0; axes <= kAll; ++axes)
+      for (int64_t rank = 0; rank < ranks; ++rank) {
+        std::vector<int64_t> group = mesh.getGroup(rank, axes);
+        EXPECT_TRUE(std::is_sorted(group.begin(), group.end()));
+        EXPECT_TRUE(std::count(group.begin(), group.end(), rank) == 1);
+        RankMesh::Sizes own = mesh.getCoordinates(rank);
+        for (int64_t other = 0; other < ranks; ++other) {
+          RankMesh::Sizes at = mesh.getCoordinates(other);
+          bool isMember = true;
+          for (size_t axis = 0; axis < RankMesh::kAxes; ++axis)
+            isMember &= (axes >> axis & 1) != 0 || at[axis] == own[axis];
+          EXPECT_EQ(std::count(group.begin(), group.end(), other), isMember);
+        }
+      }
+  });
+  EXPECT_EQ(meshes, 96);
+}
+
+TEST(RankMesh, SaysHowManyRanksFit) {
+  try {
+    RankMesh({1, 0, 1, 2, 2}, 6);
+    FAIL();
+  } catch (const Error &error) {
+    EXPECT_EQ(error.getWhat(),
+              "6 cannot be divided into groups of 4, which the trainer was "
+              "compiled for");
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Collectives
+//===----------------------------------------------------------------------===//
+
+using Connect = std::function<std::unique_ptr<Wire>(int64_t rank)>;
+
+/// Ends the run on ranks where `body` returns true.
+void onRanks(const RankMesh &mesh, int64_t size, const Connect &connect,
+             const std::function<bool(Communicator &)> &body) {
+  std::vector<std::thread> threads;
+  for (int64_t rank = 0; rank < size; ++rank)
+    threads.emplace_back([&, rank] {
+      try {
+        Communicator ranks(std::make_unique<WireCollectives>(connect(rank)));
+        ranks.setMesh(mesh);
+        if (body(ranks))
+          ranks.finish();
+      } catch (const std::exception &error) {
+        ADD_FAILURE() << "rank " << rank << ": " << error.what();
+      }
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+}
+
+/// Sums and gathers over every group at once, small and in chunks, and waits
+/// for them in an order of the rank's own.
+bool exchangeAll(Communicator &ranks) {
+  const RankMesh &mesh = ranks.getMesh();
+  int64_t rank = ranks.getRank();
+  struct Exchange {
+    Communicator *group;
+    std::vector<int64_t> members;
+    std::vector<float> sums, all;
+    std::vector<Communicator::Ticket> tickets;
+  };
+  std::vector<Exchange> exchanges;
+  for (int round = 0; round < 3; ++round)
+    for (int32_t axes = 0; axes <= kAll; ++axes)
+      if ((axes & ~mesh.getAxes()) == 0) {
+        Exchange &next = exchanges.emplace_back();
+        next.group = &ranks.getGroup(axes);
+        next.members = mesh.getGroup(rank, axes);
+      }
+  std::vector<std::vector<float>> own;
+  for (size_t i = 0; i < exchanges.size(); ++i) {
+    size_t length = i % 3 == 0 ? 70001 : i % 3 + 1;
+    auto number = static_cast<float>(rank + 1);
+    exchanges[i].sums.assign(length, number);
+    exchanges[i].all.resize(length * exchanges[i].members.size());
+    own.emplace_back(length, number);
+  }
+  for (size_t i = 0; i < exchanges.size(); ++i) {
+    Exchange &next = exchanges[i];
+    auto size = static_cast<int64_t>(next.members.size());
+    EXPECT_EQ(next.group->getSize(), size);
+    EXPECT_EQ(next.members[next.group->getRank()], rank);
+    auto length = static_cast<int64_t>(own[i].size());
+    next.tickets = {
+        next.group->startAllReduce(next.sums.data(), length, DType::F32, "sum"),
+        next.group->startAllGather(own[i].data(), next.all.data(), length * 4,
+                                   "gather")};
+  }
+  std::rotate(exchanges.begin(),
+              exchanges.begin() + rank % static_cast<int64_t>(exchanges.size()),
+              exchanges.end());
+  for (Exchange &next : exchanges) {
+    for (Communicator::Ticket ticket : next.tickets)
+      next.group->wait(ticket);
+    float sum = 0;
+    std::vector<float> all;
+    size_t length = next.sums.size();
+    for (int64_t member : next.members) {
+      sum += static_cast<float>(member + 1);
+      all.insert(all.end(), length, static_cast<float>(member + 1));
+    }
+    EXPECT_EQ(next.sums, std::vector<float>(length, sum));
+    EXPECT_EQ(next.all, all);
+  }
+  return true;
+}
+
+TEST(Groups, ExchangeAtOnceBetweenThreads) {
+  forEachMesh([&](const RankMesh &mesh, int64_t size) {
+    if (size < 4)
+      return;
+    auto network = std::make_shared<LocalNetwork>();
+    onRanks(
+        mesh, size,
+        [&](int64_t rank) {
+          return std::make_unique<LocalWire>(rank, size, network);
+        },
+        exchangeAll);
+  });
+}
+
+TEST(Groups, ExchangeAtOnceOverTcp) {
+  for (RankMesh::Sizes sizes :
+       {RankMesh::Sizes{1, 0, 1, 1, 2}, RankMesh::Sizes{1, 0, 1, 2, 2},
+        RankMesh::Sizes{2, 0, 2, 1, 2}}) {
+    constexpr int64_t size = 8;
+    RankMesh mesh(sizes, size);
+    int error = 0;
+    uint16_t port = Socket::listen(0, error).getOwn().getPort();
+    onRanks(
+        mesh, size,
+        [&](int64_t rank) {
+          std::chrono::seconds limit(60);
+          return std::make_unique<TcpWire>(
+              meetByTcp({rank, size, "localhost", port, "", limit,
+                         [](const std::string &) {}, true, mesh}),
+              limit);
+        },
+        exchangeAll);
+  }
+}
+
+/// What happens in a group counts, and is named, as that of the rank.
+TEST(Groups, HaveTheSettingsOfAllRanks) {
+  RankMesh mesh({1, 0, 1, 1, 2}, 4);
+  auto network = std::make_shared<LocalNetwork>();
+  onRanks(
+      mesh, 4,
+      [&](int64_t rank) {
+        return std::make_unique<LocalWire>(rank, 4, network);
+      },
+      [](Communicator &ranks) {
+        ranks.setStep(7);
+        ranks.setLimit(std::chrono::seconds(1));
+        Communicator &tensor = ranks.getGroup(INGOT_TENSOR);
+        EXPECT_EQ(tensor.getLimit(), std::chrono::seconds(1));
+        float number = 1;
+        tensor.allReduce(&number, 1, DType::F32, "sum over tensor");
+        EXPECT_EQ(number, 2);
+        EXPECT_EQ(ranks.getUse().bytes, 4);
+        EXPECT_EQ(ranks.getEvents().back().step, 7);
+        if (ranks.getRank() != 3)
+          return true;
+        try {
+          tensor.allReduce(&number, 1, DType::F32, "sum over tensor");
+          ADD_FAILURE();
+        } catch (const Error &error) {
+          EXPECT_EQ(error.getWhere(), "rank 3, step 7");
+          EXPECT_NE(error.getWhat().find("it waits for rank 2"),
+                    std::string::npos)
+              << error.getWhat();
+        }
+        return false;
+      });
+}
+
+TEST(Groups, WithoutAMeshAllAreAlongData) {
+  Communicator alone(makeSelfCollectives());
+  EXPECT_EQ(&alone.getGroup(INGOT_DATA), &alone);
+  EXPECT_EQ(alone.getGroup(INGOT_TENSOR).getSize(), 1);
+}
+
+} // namespace
