@@ -74,6 +74,10 @@ static void checkState(const Field &field, const StateSpec &state,
       state.role == StateRole::Step || state.role == StateRole::Seed;
   if (isCounter && (state.dtype != DType::I64 || state.getElements() != 1))
     throw field.makeError("'" + state.name + "' must be one i64");
+  constexpr int64_t axes = 5;
+  if (state.role == StateRole::Coordinates &&
+      (state.dtype != DType::I64 || state.getElements() != axes))
+    throw field.makeError("'" + state.name + "' must be an i64 for each axis");
 }
 
 /// Checks that a state can have the value of the one that it copies.
@@ -322,7 +326,8 @@ int64_t TensorSpec::getAlignedBytes() const { return align(getBytes()); }
 bool StateSpec::isOwn() const { return role == StateRole::Residual; }
 
 bool StateSpec::isSaved() const {
-  return init.kind != InitKind::Copy && role != StateRole::Accumulator;
+  return init.kind != InitKind::Copy && role != StateRole::Accumulator &&
+         role != StateRole::Coordinates;
 }
 
 bool StateSpec::isOptional() const {

@@ -411,5 +411,8 @@ void ingot::runtime::shareState(Session &session, Communicator &ranks,
       std::memcpy(&seed, place, sizeof(seed));
       seed += spread * static_cast<uint64_t>(ranks.getRank());
       std::memcpy(place, &seed, sizeof(seed));
+    } else if (spec.role == StateRole::Coordinates) {
+      RankMesh::Sizes place = ranks.getMesh().getCoordinates(ranks.getRank());
+      std::memcpy(session.getPlace(spec), place.data(), sizeof(place));
     }
 }

@@ -313,6 +313,11 @@ ingot.state parameter @w : tensor<2xf32> = dense<0.0> : tensor<2xf32> {halves = 
 
 // -----
 
+// expected-error @+1 {{'ingot.state' op C10: coordinates must be 'tensor<5xi64>', got 'tensor<5xi32>'}}
+ingot.state coordinates @c : tensor<5xi32> = dense<0> : tensor<5xi32>
+
+// -----
+
 // expected-error @+1 {{'ingot.state' op C9: a lower_half must have i16 elements and name the parameter that it is a half of}}
 ingot.state lower_half @c : tensor<2xi16> = dense<0> : tensor<2xi16>
 
