@@ -54,8 +54,7 @@ public:
     } else if (auto all = dyn_cast<AllToAllOp>(*op)) {
       auto split = static_cast<int64_t>(all.getSplit());
       auto concat = static_cast<int64_t>(all.getConcat());
-      // Each rank's part is taken of what every other one has, so that the
-      // dimension that is split keeps its place.
+      // All parts come together first: a rank selects its own afterwards.
       result = takePart(
           builder, op, gatherAlong(builder, op, all.getOperand(), concat),
           split,

@@ -24,7 +24,7 @@ using Clock = std::chrono::steady_clock;
 
 struct Communicator::Operation {
   CommunicationEvent event;
-  /// That of the group, which the thread may need for longer.
+  /// The transport of the group, which the thread may need for longer.
   std::shared_ptr<Collectives> transport;
   std::function<std::unique_ptr<Pending>(Collectives &)> begin;
   std::unique_ptr<Pending> pending;

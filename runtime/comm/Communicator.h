@@ -205,9 +205,9 @@ private:
   int64_t rank, size, step = 0;
   RankMesh mesh;
   std::map<int32_t, std::unique_ptr<Communicator>> groups;
-  /// Of a group, all ranks, whose settings it has.
+  /// All ranks, whose settings a group has; null for themselves.
   Communicator *world = nullptr;
-  /// Of this group.
+  /// The transport of this group.
   std::shared_ptr<Collectives> transport;
   std::chrono::seconds limit{600};
   struct Interruption {

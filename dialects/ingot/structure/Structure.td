@@ -92,9 +92,9 @@ def StateOp : Ingot_Op<"state", [Symbol]> {
     `loss_scale` (scalars of dynamic loss scaling), `low_copy` (a compute copy: the value of the state `of`, rounded
     to this state's element type; never saved), `accumulator` (sums over the micro-batches of a step; between steps it
     has its initial value, so that it is never saved), `residual` (error feedback: the part of a gradient that a rank
-    has not sent yet; each rank has its own), `basis` (the low-rank factor Q of PowerSGD), `coordinates` (of the rank along all
-    axes of the mesh, which the runtime knows), `lower_half` (the lower 16
-    bits of the value of the state `of`; never saved). The initial value is `initial`, for a `low_copy` and a
+    has not sent yet; each rank has its own), `basis` (the low-rank factor Q of PowerSGD), `coordinates` (of the
+    rank along all axes of the mesh, which the runtime knows), `lower_half` (the lower 16 bits of the value of the state
+    `of`; never saved). The initial value is `initial`, for a `low_copy` and a
     `lower_half` that of `of`; a splat takes no memory.
 
     A parameter with `halves` is a split fp32 master: a `low_copy` in bf16 and a `lower_half` hold it, and it has no

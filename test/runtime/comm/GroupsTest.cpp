@@ -190,7 +190,7 @@ TEST(Groups, ExchangeAtOnceOverTcp) {
   }
 }
 
-/// What happens in a group counts, and is named, as that of the rank.
+/// Operations in a group count, and are named, as those of the rank.
 TEST(Groups, HaveTheSettingsOfAllRanks) {
   RankMesh mesh({1, 0, 1, 1, 2}, 4);
   auto network = std::make_shared<LocalNetwork>();
