@@ -162,7 +162,6 @@ def ApplyOptimizer : Pass<"ingot-apply-optimizer", "::mlir::ModuleOp"> {
     | `adadelta` | g += wd p; v = mean of g^2; d = sqrt((u + eps) / (v + eps)) g; u = mean of d^2; p -= lr d |
     | `lamb` | r = m' / (sqrt(v') + eps) + wd p; p -= lr (norm(p) / norm(r)) r |
     | `lion` | p -= lr (sign(beta1 m + (1 - beta1) g) + wd p); m = beta2 m + (1 - beta2) g |
-
     | `adafactor` | v = means of g^2 of rows times those of columns over their mean, of vectors the mean of g^2; u = g / sqrt(v); p -= lr wd p; p -= min(lr, 1 / sqrt(t)) max(eps, rms(p)) u / max(1, rms(u) / clip_threshold) |
     | `muon` | of matrices that are neither looked up, nor added, nor the head: m = mean of g; u = five Newton-Schulz steps of (1 - momentum) g + momentum m; p -= lr wd p; p -= lr s u with s = 0.2 sqrt(max(rows, columns)), or sqrt(max(1, rows / columns)) for a `match_rms_adamw` of 0, rows and columns as stored; all else as adamw |
     | `schedule-free-adamw` | gradients are those at y = p + (1 - beta1) d; v = mean of g^2; q = d - lr (g / (sqrt(v') + eps) + wd y); p += c q; d = (1 - c) q, where c is t^r max(lr)^weight_lr_power over the sum of these |
