@@ -30,6 +30,15 @@ static Bucket &getBucket(ingot_context *context, const void *address) {
                                     [] { return std::make_unique<Bucket>(); });
 }
 
+/// Returns the group that exchanges a bucket or message, all ranks where it
+/// names no axes; null for a rank that is alone.
+template <typename Desc>
+static Communicator *getGroup(ingot_context *context, const Desc &desc) {
+  if (!context->ranks || desc.axes == 0)
+    return context->ranks;
+  return &context->ranks->getGroup(desc.axes);
+}
+
 using Start = Communicator::Ticket (Communicator::*)(void *, int64_t, DType,
                                                      std::string);
 
@@ -38,21 +47,22 @@ static void startBucket(ingot_context *context, const ingot_bucket_desc *desc,
                         void *bucket, const char *name, Start start) {
   ProfileScope scope(context, desc->index);
   guardLibraryCall(context, name, [&] {
-    if (context->ranks)
-      getBucket(context, bucket).ticket = (context->ranks->*start)(
+    if (Communicator *group = getGroup(context, *desc))
+      getBucket(context, bucket).ticket = (group->*start)(
           bucket, desc->elements, getDType(desc->type),
           name + (" of bucket " + std::to_string(desc->number)));
   });
 }
 
 /// Waits for the operation that was started for `address`.
-static void wait(ingot_context *context, int64_t index, void *address) {
-  ProfileScope scope(context, index);
+template <typename Desc>
+static void wait(ingot_context *context, const Desc *desc, void *address) {
+  ProfileScope scope(context, desc->index);
   if (context->failed || !context->ranks)
     return;
   Bucket &kept = getBucket(context, address);
   try {
-    context->ranks->wait(kept.ticket);
+    getGroup(context, *desc)->wait(kept.ticket);
   } catch (const Error &error) {
     context->fail(error);
   }
@@ -68,18 +78,19 @@ static void startEncoded(ingot_context *context, const ingot_bucket_desc *desc,
                          void *bucket) {
   ProfileScope scope(context, desc->index);
   guardLibraryCall(context, "all-reduce", [&] {
-    if (!context->ranks)
+    Communicator *group = getGroup(context, *desc);
+    if (!group)
       return;
     Encoding encoding = getEncoding(*desc);
     int64_t bytes = encoding.getPayloadBytes();
     Bucket &kept = getBucket(context, bucket);
     if (kept.payload.getSize() == 0) {
       kept.payload = Block(bytes, "a compressed bucket");
-      kept.payloads = Block(bytes * context->ranks->getSize(),
+      kept.payloads = Block(bytes * group->getSize(),
                             "the compressed buckets of all ranks");
     }
     encoding.encode(static_cast<const float *>(bucket), kept.payload.getData());
-    kept.ticket = context->ranks->startAllGather(
+    kept.ticket = group->startAllGather(
         kept.payload.getData(), kept.payloads.getData(), bytes,
         "all-reduce of bucket " + std::to_string(desc->number));
   });
@@ -99,8 +110,8 @@ void ingot_all_reduce_start(ingot_context *context,
   auto reduction = static_cast<Reduction>(desc->reduction);
   ProfileScope scope(context, desc->index);
   guardLibraryCall(context, "all-reduce", [&] {
-    if (context->ranks)
-      getBucket(context, bucket).ticket = context->ranks->startAllReduce(
+    if (Communicator *group = getGroup(context, *desc))
+      getBucket(context, bucket).ticket = group->startAllReduce(
           bucket, desc->elements, getDType(desc->type),
           "all-reduce of bucket " + std::to_string(desc->number), reduction);
   });
@@ -108,11 +119,11 @@ void ingot_all_reduce_start(ingot_context *context,
 
 void ingot_all_reduce_wait(ingot_context *context,
                            const ingot_bucket_desc *desc, void *bucket) {
-  wait(context, desc->index, bucket);
+  wait(context, desc, bucket);
   if (desc->compression != INGOT_UNCOMPRESSED && context->ranks &&
       !context->failed)
     getEncoding(*desc).decode(getBucket(context, bucket).payloads.getData(),
-                              context->ranks->getSize(),
+                              getGroup(context, *desc)->getSize(),
                               static_cast<float *>(bucket));
 }
 
@@ -157,8 +168,8 @@ void ingot_gather_messages_start(ingot_context *context,
                                  const void *message, void *messages) {
   ProfileScope scope(context, desc->index);
   guardLibraryCall(context, "all-reduce", [&] {
-    if (context->ranks)
-      getBucket(context, messages).ticket = context->ranks->startAllGather(
+    if (Communicator *group = getGroup(context, *desc))
+      getBucket(context, messages).ticket = group->startAllGather(
           message, messages, desc->bytes,
           "all-reduce of bucket " + std::to_string(desc->number));
     else
@@ -169,7 +180,7 @@ void ingot_gather_messages_start(ingot_context *context,
 void ingot_gather_messages_wait(ingot_context *context,
                                 const ingot_message_desc *desc,
                                 void *messages) {
-  wait(context, desc->index, messages);
+  wait(context, desc, messages);
 }
 
 void ingot_compress(ingot_context *context, const ingot_compress_desc *desc,
@@ -189,7 +200,7 @@ void ingot_reduce_scatter_start(ingot_context *context,
 
 void ingot_reduce_scatter_wait(ingot_context *context,
                                const ingot_bucket_desc *desc, void *bucket) {
-  wait(context, desc->index, bucket);
+  wait(context, desc, bucket);
 }
 
 void ingot_all_gather_start(ingot_context *context,
@@ -200,5 +211,5 @@ void ingot_all_gather_start(ingot_context *context,
 
 void ingot_all_gather_wait(ingot_context *context,
                            const ingot_bucket_desc *desc, void *bucket) {
-  wait(context, desc->index, bucket);
+  wait(context, desc, bucket);
 }

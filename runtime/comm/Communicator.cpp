@@ -169,18 +169,23 @@ void Communicator::Stream::run() {
 //===----------------------------------------------------------------------===//
 
 Communicator::Communicator(std::unique_ptr<Collectives> given)
-    : rank(given->getRank()), size(given->getSize()),
+    : rank(given->getRank()), size(given->getSize()), world(*this),
       transport(std::move(given)), stream(std::make_shared<Stream>()) {
   if (size > 1 && !startThread(thread, [stream = stream] { stream->run(); }))
     throw lackOfThreads();
 }
 
 Communicator::Communicator(Communicator &world,
-                           std::unique_ptr<Collectives> given)
-    : rank(given->getRank()), size(given->getSize()), world(&world),
-      transport(std::move(given)), stream(world.stream) {}
+                           std::unique_ptr<Collectives> given, int32_t axes)
+    : rank(given->getRank()), size(given->getSize()), world(world),
+      members(world.mesh.getGroup(world.rank, axes)),
+      isOverData((axes & INGOT_DATA) != 0),
+      names(" over " + world.mesh.getNames(axes)), transport(std::move(given)),
+      stream(world.stream) {}
 
 Communicator &Communicator::getGroup(int32_t axes) {
+  if (&world != this)
+    return world.getGroup(axes);
   const bool hasMesh = mesh.getAxes() != 0;
   axes &= hasMesh ? mesh.getAxes() : INGOT_DATA;
   if (axes == (hasMesh ? mesh.getAxes() : INGOT_DATA))
@@ -188,9 +193,10 @@ Communicator &Communicator::getGroup(int32_t axes) {
   std::unique_ptr<Communicator> &group = groups[axes];
   if (!group)
     group.reset(new Communicator(
-        *this, axes == 0
-                   ? makeSelfCollectives()
-                   : transport->makeGroup(mesh.getGroup(rank, axes), axes)));
+        *this,
+        axes == 0 ? makeSelfCollectives()
+                  : transport->makeGroup(mesh.getGroup(rank, axes), axes),
+        axes));
   return *group;
 }
 
@@ -212,12 +218,11 @@ Communicator::Ticket Communicator::start(
     std::string what, int64_t bytes,
     std::function<std::unique_ptr<Pending>(Collectives &)> begin) {
   CommunicationEvent event;
-  event.what = std::move(what);
+  event.what = std::move(what) + names;
   event.bytes = bytes;
-  Communicator &settings = world ? *world : *this;
-  event.step = settings.step;
+  event.step = world.step;
   event.asked = Clock::now();
-  settings.use.bytes += bytes;
+  world.use.bytes += bytes;
   Ticket ticket;
   {
     std::lock_guard lock(stream->mutex);
@@ -235,8 +240,8 @@ Communicator::Ticket Communicator::start(
 Error Communicator::describe(const Operation &operation,
                              const std::string &problem,
                              const std::string &hint) const {
-  std::string where = "rank " + std::to_string(world ? world->rank : rank) +
-                      ", step " + std::to_string(operation.event.step);
+  std::string where = "rank " + std::to_string(world.rank) + ", step " +
+                      std::to_string(operation.event.step);
   return lostRank(where, operation.event.what + ": " + problem, hint);
 }
 
@@ -245,9 +250,11 @@ Communicator::Ticket Communicator::startBucketReduce(void *data,
                                                      DType type,
                                                      std::string what) {
   int64_t bytes = elements * ::getSize(type);
-  ++bucketCount;
-  bucketBytes += bytes;
-  if (joining == 0 || size == 1)
+  if (isOverData) {
+    ++world.bucketCount;
+    world.bucketBytes += bytes;
+  }
+  if (world.joining == 0 || size == 1 || !isOverData)
     return startAllReduce(data, elements, type, std::move(what));
   if (open && open->type != type)
     startJoint();
@@ -264,7 +271,7 @@ Communicator::Ticket Communicator::startBucketReduce(void *data,
     ticket = ++stream->last;
   }
   joined[ticket] = open;
-  if (open->bytes >= joining)
+  if (open->bytes >= world.joining)
     startJoint();
   return ticket;
 }
@@ -320,11 +327,14 @@ void Communicator::wait(Ticket ticket, std::chrono::seconds most) {
   std::unique_lock lock(stream->mutex);
   waitForEnd(lock, stream->operations.at(ticket), most);
   stream->operations.erase(ticket);
-  (world ? world->use : use).waitSeconds +=
+  world.use.waitSeconds +=
       std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
 void Communicator::waitForAll() {
+  for (const auto &[axes, group] : groups)
+    if (group->open)
+      group->startJoint();
   if (open)
     startJoint();
   std::unique_lock lock(stream->mutex);
@@ -338,6 +348,7 @@ static constexpr auto kGrace = std::chrono::milliseconds(400);
 std::string
 Communicator::heedInterruption(std::optional<Clock::time_point> &since,
                                const std::string &what) {
+  Interruption &interruption = world.interruption;
   const char *signal = interruption.query ? interruption.query() : nullptr;
   Clock::time_point now = Clock::now();
   if (signal && !since)
@@ -350,7 +361,8 @@ Communicator::heedInterruption(std::optional<Clock::time_point> &since,
     return problem;
   if (interruption.warn && !std::exchange(interruption.hasWarned, true))
     interruption.warn(failure(
-        "rank " + std::to_string(rank) + ", step " + std::to_string(step),
+        "rank " + std::to_string(world.rank) + ", step " +
+            std::to_string(world.step),
         problem, "see the messages of other ranks and of the launcher"));
   return "";
 }
@@ -358,9 +370,9 @@ Communicator::heedInterruption(std::optional<Clock::time_point> &since,
 void Communicator::waitForEnd(std::unique_lock<std::mutex> &lock,
                               Operation &operation, std::chrono::seconds most) {
   constexpr auto interval = std::chrono::milliseconds(50);
+  Interruption &interruption = world.interruption;
   Clock::time_point start = Clock::now();
   std::optional<Clock::time_point> interrupted;
-  Interruption &interruption = world ? world->interruption : this->interruption;
   while (!operation.isDone) {
     stream->ended.wait_for(lock, interval);
     Clock::time_point now = Clock::now();
@@ -494,14 +506,21 @@ std::vector<int64_t> Communicator::gatherWords(std::vector<int64_t> own,
   return std::move(memory->all);
 }
 
+Error Communicator::differ(int64_t place, const std::string &what,
+                           const std::string &hint) const {
+  return failure("rank " + std::to_string(getWorldRank(place)),
+                 "another " + what + " than rank " +
+                     std::to_string(getWorldRank(0)) + "'s",
+                 hint);
+}
+
 void Communicator::checkEqual(int64_t value, const std::string &what,
                               const std::string &hint) {
   std::vector<int64_t> all =
       gatherWords({value}, "comparison of the " + what, getLimit());
-  for (size_t other = 1; other < all.size(); ++other)
+  for (int64_t other = 1; other < size; ++other)
     if (all[other] != all[0])
-      throw failure("rank " + std::to_string(other),
-                    "another " + what + " than rank 0's", hint);
+      throw differ(other, what, hint);
 }
 
 void Communicator::checkEqual(const std::vector<NamedValue> &values,
@@ -513,8 +532,8 @@ void Communicator::checkEqual(const std::vector<NamedValue> &values,
       gatherWords(std::move(own), "comparison of the options", getLimit());
   for (size_t i = values.size(); i < all.size(); ++i)
     if (size_t option = i % values.size(); all[i] != all[option])
-      throw failure("rank " + std::to_string(i / values.size()),
-                    "another " + values[option].first + " than rank 0's", hint);
+      throw differ(static_cast<int64_t>(i / values.size()),
+                   values[option].first, hint);
 }
 
 int64_t Communicator::agree(int64_t value, const std::string &what,
@@ -526,10 +545,10 @@ int64_t Communicator::agree(int64_t value, const std::string &what,
                                          lateness == Lateness::Writing
                                              ? std::max(getLimit(), kPatience)
                                              : getLimit());
-  for (size_t other = 0; 2 * other < all.size(); ++other) {
+  for (int64_t other = 0; other < size; ++other) {
     if (all[2 * other + 1] != subject)
-      throw failure("rank " + std::to_string(rank),
-                    what + ": rank " + std::to_string(other) +
+      throw failure("rank " + std::to_string(world.rank),
+                    what + ": rank " + std::to_string(getWorldRank(other)) +
                         " is at another point of the run",
                     "give all ranks the same options, and data of as many "
                     "samples");
@@ -570,7 +589,7 @@ void Communicator::writeEvents(const std::string &path) const {
   std::vector<CommunicationEvent> events = getEvents();
   AtomicFile file(path);
   for (const CommunicationEvent &event : events) {
-    nlohmann::ordered_json line = {{"rank", rank},
+    nlohmann::ordered_json line = {{"rank", world.rank},
                                    {"step", event.step},
                                    {"what", event.what},
                                    {"bytes", event.bytes}};

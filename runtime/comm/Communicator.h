@@ -5,11 +5,11 @@
 // others compute. Operations start in the order in which they are requested,
 // and proceed concurrently. All ranks request the same ones in the same order.
 //
+// A communicator is that of all ranks, or of a group along axes of their mesh.
+// Those of a rank share the thread, and what is set, counted and recorded.
+//
 // The thread polls between short sleeps instead of waiting inside the
 // transport, because the threads that compute need its core.
-//
-// A group of the ranks (getGroup) has the same stream, and all functions within
-// the group.
 //
 //===----------------------------------------------------------------------===//
 
@@ -57,18 +57,21 @@ public:
   /// Abandons operations in flight, if there are any: the run has failed then.
   ~Communicator();
 
+  /// The place in the group, and the number of its ranks.
   int64_t getRank() const { return rank; }
   int64_t getSize() const { return size; }
-  std::string describe() const;
-
-  /// Sets the mesh of the ranks, along which they have groups. Without it, all
-  /// are along `data`.
-  void setMesh(const RankMesh &ranks) { mesh = ranks; }
-  const RankMesh &getMesh() const { return mesh; }
+  /// Returns the number in the run of a rank of the group.
+  int64_t getWorldRank(int64_t place) const {
+    return members.empty() ? place : members[static_cast<size_t>(place)];
+  }
+  /// Sets the mesh of all ranks, along which they have groups, before the first
+  /// operation. Without it, all are along `data`.
+  void setMesh(const RankMesh &given) { mesh = given; }
+  const RankMesh &getMesh() const { return world.mesh; }
   /// Returns the group of ranks along axes (bits of ingot_axis), which lives as
-  /// long as this object: itself where that is all ranks. Its operations have
-  /// the settings of this object, and count among its own.
+  /// long as that of all ranks, and is it where the axes are all of the mesh.
   Communicator &getGroup(int32_t axes);
+  std::string describe() const;
 
   /// Starts to combine `data` over ranks, in place. `what` names the operation
   /// in messages: "all-reduce of bucket 3".
@@ -88,11 +91,12 @@ public:
   /// of ranks.
   Ticket startAllGather(const void *from, void *to, int64_t bytes,
                         std::string what);
-  /// Waits for an operation. Throws failure, naming rank, step and operation,
-  /// if it does not end within the limit, if it fails, or if the run is being
-  /// ended.
+  /// Waits for an operation of this group. Throws failure, naming rank, step
+  /// and operation, if it does not end within the limit, if it fails, or if the
+  /// run is being ended.
   void wait(Ticket ticket);
-  /// Waits for all operations in flight, each of which can still be waited for.
+  /// Waits for all operations in flight, those of groups included, each of
+  /// which can still be waited for. For that of all ranks.
   void waitForAll();
 
   // Operations that have ended when these functions return.
@@ -103,7 +107,7 @@ public:
   /// Sets data to that of rank `root`.
   void broadcast(void *data, int64_t bytes, int64_t root,
                  const std::string &what);
-  /// Throws failure on the ranks whose value is not rank 0's.
+  /// Throws failure where a rank's value is not the first one's.
   void checkEqual(int64_t value, const std::string &what,
                   const std::string &hint);
   /// Checks that several values, which errors name, are equal on all ranks.
@@ -124,19 +128,19 @@ public:
   void finish();
 
   /// Sets how long a wait may take.
-  void setLimit(std::chrono::seconds seconds) { limit = seconds; }
-  std::chrono::seconds getLimit() const { return world ? world->limit : limit; }
-  /// Sets how buckets are joined from now on, the same way on all ranks: those
-  /// that follow one another are sent as one once they have that many bytes
-  /// together, or one of them is waited for. 0 sends each by itself. May be
-  /// called when none is in flight.
-  void setJoining(int64_t bytes) { joining = bytes; }
-  /// The buckets that were started so far, and their bytes.
+  void setLimit(std::chrono::seconds seconds) { world.limit = seconds; }
+  std::chrono::seconds getLimit() const { return world.limit; }
+  /// Sets how buckets over data are joined from now on, the same way on all
+  /// ranks: those that follow one another are sent as one once they have that
+  /// many bytes together, or one of them is waited for. 0 sends each by itself.
+  /// May be called when none is in flight.
+  void setJoining(int64_t bytes) { world.joining = bytes; }
+  /// The buckets over data that were started so far, and their bytes.
   std::pair<int64_t, int64_t> countBuckets() const {
-    return {bucketCount, bucketBytes};
+    return {world.bucketCount, world.bucketBytes};
   }
   /// Sets the training step that operations from now on belong to.
-  void setStep(int64_t number) { step = number; }
+  void setStep(int64_t number) { world.step = number; }
   /// Sets a query for the name of a signal that asks to end the run, or null. A
   /// launcher that ends a run because a rank has died sends one, and kills the
   /// other ranks soon after. Hence a wait that goes on then calls `warn` once,
@@ -146,7 +150,7 @@ public:
       std::function<const char *()> query,
       std::function<void(const Error &)> warn = {},
       std::chrono::milliseconds patience = std::chrono::seconds(60)) {
-    interruption = {std::move(query), std::move(warn), patience};
+    world.interruption = {std::move(query), std::move(warn), patience};
   }
 
   /// Bounds a wait for other ranks that the caller does itself, such as one for
@@ -164,7 +168,7 @@ public:
     /// The bytes that this rank handed to the transport.
     int64_t bytes = 0;
   };
-  const Use &getUse() const { return use; }
+  const Use &getUse() const { return world.use; }
 
   /// Keeps all operations that end from now on, for profiles.
   void record();
@@ -179,13 +183,14 @@ private:
   struct Stream;
   struct Joint;
 
+  /// The group along axes of those of `world`.
+  Communicator(Communicator &world, std::unique_ptr<Collectives> transport,
+               int32_t axes);
+
   using InPlace = std::unique_ptr<Pending> (Collectives::*)(void *, int64_t,
                                                             DType);
   Ticket startInPlace(InPlace operation, void *data, int64_t elements,
                       DType type, std::string what);
-  /// The ranks along axes of those of `world`.
-  Communicator(Communicator &world, std::unique_ptr<Collectives> transport);
-
   Ticket start(std::string what, int64_t bytes,
                std::function<std::unique_ptr<Pending>(Collectives &)> begin);
   /// Starts the exchange of the buckets that were joined last.
@@ -199,16 +204,28 @@ private:
   std::vector<int64_t> gatherWords(std::vector<int64_t> own,
                                    const std::string &what,
                                    std::chrono::seconds most);
+  /// The error of a rank of the group whose value is not the first one's.
+  Error differ(int64_t place, const std::string &what,
+               const std::string &hint) const;
   Error describe(const Operation &operation, const std::string &problem,
                  const std::string &hint) const;
 
-  int64_t rank, size, step = 0;
+  int64_t rank, size;
+  /// The communicator of all ranks, which may be this one. What the groups of a
+  /// rank share is there.
+  Communicator &world;
+  /// The ranks of a group; empty for all ranks.
+  std::vector<int64_t> members;
+  /// Whether buckets of gradients are summed over the group.
+  bool isOverData = true;
+  /// The axes of a group, as names of operations end: " over tensor".
+  std::string names;
   RankMesh mesh;
   std::map<int32_t, std::unique_ptr<Communicator>> groups;
-  /// All ranks, whose settings a group has; null for themselves.
-  Communicator *world = nullptr;
   /// The transport of this group.
   std::shared_ptr<Collectives> transport;
+
+  int64_t step = 0;
   std::chrono::seconds limit{600};
   struct Interruption {
     std::function<const char *()> query;

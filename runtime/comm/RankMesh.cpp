@@ -64,3 +64,13 @@ int32_t RankMesh::getAxes() const {
       axes |= 1 << axis;
   return axes;
 }
+
+std::string RankMesh::getNames(int32_t axes) const {
+  static constexpr const char *kNames[] = {"pipeline", "data", "inner",
+                                           "context", "tensor"};
+  std::string text;
+  for (size_t axis = 0; axis < kAxes; ++axis)
+    if ((axes & getAxes()) >> axis & 1)
+      text += (text.empty() ? "" : " and ") + std::string(kNames[axis]);
+  return text;
+}

@@ -13,6 +13,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace ingot::runtime {
@@ -37,6 +38,9 @@ public:
   std::vector<int64_t> getGroup(int64_t rank, int32_t axes) const;
   /// Returns the axes with several ranks.
   int32_t getAxes() const;
+  /// Returns the names of those of the axes with several ranks, as in "data and
+  /// tensor".
+  std::string getNames(int32_t axes) const;
 
 private:
   /// How far the numbers of neighbors along an axis are apart.

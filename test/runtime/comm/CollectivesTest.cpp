@@ -22,6 +22,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <numeric>
 #include <ostream>
 #include <thread>
 #include <vector>
@@ -324,6 +325,63 @@ TEST_P(Transports, SeveralAtATime) {
   });
 }
 
+/// The groups of a rank that are tested: one of two halves of the ranks, and
+/// one of those with even or odd numbers.
+std::vector<std::vector<int64_t>> findGroups(int64_t rank, int64_t size) {
+  std::vector<std::vector<int64_t>> groups(2);
+  for (int64_t other = 0; other < size; ++other) {
+    if (other * 2 / size == rank * 2 / size)
+      groups[0].push_back(other);
+    if (other % 2 == rank % 2)
+      groups[1].push_back(other);
+  }
+  return groups;
+}
+
+/// Whose ranks are all connected; GroupsTest.cpp has those over TCP.
+struct AnyGroups : Transports {};
+
+/// Sums of all ranks and of groups in turn.
+TEST_P(AnyGroups, AtATime) {
+  onAll([](Collectives &ranks) {
+    int64_t size = ranks.getSize(), rank = ranks.getRank();
+    std::vector<std::vector<int64_t>> members = findGroups(rank, size);
+    members.emplace_back(static_cast<size_t>(size));
+    std::iota(members.back().begin(), members.back().end(), 0);
+    constexpr int64_t length = 100003;
+    std::vector<std::unique_ptr<Collectives>> groups;
+    std::vector<std::vector<char>> data(9), want;
+    std::vector<std::unique_ptr<Pending>> pending;
+    for (size_t i : {0, 1}) {
+      groups.push_back(members[i].size() == 1
+                           ? makeSelfCollectives()
+                           : ranks.makeGroup(members[i], i ? 31 : 1));
+    }
+    for (int64_t k = 0; k < 9; ++k) {
+      data[k] = fill(rank, k, length, DType::F32);
+      Collectives &group = k % 3 == 2 ? ranks : *groups[k % 3];
+      pending.push_back(group.startAllReduce(data[k].data(), length, DType::F32,
+                                             Reduction::Sum));
+      want.push_back(write(length, DType::F32, [&](int64_t i) {
+        double sum = 0;
+        for (int64_t other : members[k % 3])
+          sum += draw(other, k + i);
+        return sum;
+      }));
+    }
+    // Operations progress only when they are tested: all of them.
+    for (bool isOver = false; !isOver;) {
+      isOver = true;
+      for (int64_t k : {5, 0, 7, 2, 8, 1, 6, 3, 4})
+        if (pending[k] && pending[k]->test())
+          pending[k] = nullptr;
+        else if (pending[k])
+          isOver = false;
+    }
+    EXPECT_TRUE(data == want);
+  });
+}
+
 //===----------------------------------------------------------------------===//
 // Bits
 //===----------------------------------------------------------------------===//
@@ -401,6 +459,12 @@ TEST(CollectivesOrder, IsThatOfTheRing) {
 
 INSTANTIATE_TEST_SUITE_P(Launched, Transports,
                          testing::Values(Setting{Kind::Launched, 0}));
+INSTANTIATE_TEST_SUITE_P(Launched, AnyGroups,
+                         testing::Values(Setting{Kind::Launched, 0}));
+INSTANTIATE_TEST_SUITE_P(Threads, AnyGroups,
+                         testing::Values(Setting{Kind::Threads, 2},
+                                         Setting{Kind::Threads, 3},
+                                         Setting{Kind::Threads, 5}));
 INSTANTIATE_TEST_SUITE_P(Threads, Transports,
                          testing::Values(Setting{Kind::Threads, 2},
                                          Setting{Kind::Threads, 3},

@@ -16,8 +16,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <numeric>
-#include <set>
 #include <thread>
 
 using namespace ingot::runtime;
@@ -205,23 +203,123 @@ TEST(Groups, HaveTheSettingsOfAllRanks) {
         Communicator &tensor = ranks.getGroup(INGOT_TENSOR);
         EXPECT_EQ(tensor.getLimit(), std::chrono::seconds(1));
         float number = 1;
-        tensor.allReduce(&number, 1, DType::F32, "sum over tensor");
+        tensor.allReduce(&number, 1, DType::F32, "sum");
         EXPECT_EQ(number, 2);
         EXPECT_EQ(ranks.getUse().bytes, 4);
         EXPECT_EQ(ranks.getEvents().back().step, 7);
         if (ranks.getRank() != 3)
           return true;
         try {
-          tensor.allReduce(&number, 1, DType::F32, "sum over tensor");
+          tensor.allReduce(&number, 1, DType::F32, "sum");
           ADD_FAILURE();
         } catch (const Error &error) {
           EXPECT_EQ(error.getWhere(), "rank 3, step 7");
-          EXPECT_NE(error.getWhat().find("it waits for rank 2"),
-                    std::string::npos)
-              << error.getWhat();
+          EXPECT_EQ(error.getWhat(), "sum over tensor: has not ended for 1 s, "
+                                     "it waits for rank 2");
         }
         return false;
       });
+}
+
+/// Calls `body` on threads for 4 ranks, along data and tensor.
+void onFour(const std::function<void(Communicator &)> &body) {
+  auto network = std::make_shared<LocalNetwork>();
+  onRanks(
+      RankMesh({1, 0, 1, 1, 2}, 4), 4,
+      [&](int64_t rank) {
+        return std::make_unique<LocalWire>(rank, 4, network);
+      },
+      [&](Communicator &ranks) {
+        body(ranks);
+        return true;
+      });
+}
+
+/// Sums of fractions, which depend on the order of additions.
+std::vector<float> sumFractions(Communicator &ranks) {
+  std::vector<float> all;
+  for (int32_t axes : {kAll, 0 + INGOT_DATA, 0 + INGOT_TENSOR})
+    for (int64_t length : {3, 70001}) {
+      std::vector<float> data(static_cast<size_t>(length));
+      for (int64_t i = 0; i < length; ++i)
+        data[i] = 1.0f / static_cast<float>(3 + ranks.getRank() * 977 + i);
+      ranks.getGroup(axes).allReduce(data.data(), length, DType::F32, "sum");
+      all.insert(all.end(), data.begin(), data.end());
+    }
+  return all;
+}
+
+TEST(Groups, HaveTheSameBitsEveryTime) {
+  onFour([](Communicator &ranks) {
+    EXPECT_TRUE(sumFractions(ranks) == sumFractions(ranks));
+  });
+}
+
+TEST(Groups, NameTheRanksOfTheRun) {
+  onFour([](Communicator &ranks) {
+    // Ranks 2 and 3 are the places 0 and 1.
+    Communicator &group = ranks.getGroup(INGOT_TENSOR);
+    int64_t first = ranks.getRank() / 2 * 2;
+    EXPECT_EQ(group.getWorldRank(1), first + 1);
+    int64_t number = ranks.getRank();
+    group.broadcast(&number, sizeof(number), 1, "number");
+    EXPECT_EQ(number, first + 1);
+    EXPECT_EQ(group.agree(ranks.getRank(), "a number"), first + 1);
+    std::string wanted = "rank " + std::to_string(first + 1) +
+                         ": another option than rank " + std::to_string(first) +
+                         "'s";
+    for (bool isList : {false, true})
+      try {
+        if (isList)
+          group.checkEqual({{"seed", 1}, {"option", group.getRank()}}, "");
+        else
+          group.checkEqual(group.getRank(), "option", "");
+        ADD_FAILURE() << "no error";
+      } catch (const Error &error) {
+        EXPECT_EQ(error.getWhere() + ": " + error.getWhat(), wanted);
+      }
+    try {
+      group.agree(0, group.getRank() == 0 ? "saving" : "an evaluation");
+      ADD_FAILURE() << "no error";
+    } catch (const Error &error) {
+      EXPECT_EQ(error.getWhere(), "rank " + std::to_string(ranks.getRank()));
+      EXPECT_NE(error.getWhat().find(
+                    "rank " + std::to_string(first + 1 - group.getRank()) +
+                    " is at another point"),
+                std::string::npos)
+          << error.getWhat();
+    }
+  });
+}
+
+TEST(Groups, JoinBucketsOverData) {
+  onFour([](Communicator &ranks) {
+    ranks.record();
+    ranks.setJoining(1 << 20);
+    Communicator &data = ranks.getGroup(INGOT_DATA),
+                 &tensor = ranks.getGroup(INGOT_TENSOR);
+    float a = 1, b = 2, c = 3;
+    auto start = [](Communicator &group, float &value, const char *what) {
+      return group.startBucketReduce(&value, 1, DType::F32, what);
+    };
+    Communicator::Ticket first = start(data, a, "a"),
+                         other = start(tensor, c, "c"),
+                         second = start(data, b, "b");
+    tensor.wait(other);
+    ranks.waitForAll();
+    data.wait(second);
+    data.wait(first);
+    EXPECT_EQ(a, 2);
+    EXPECT_EQ(b, 4);
+    EXPECT_EQ(c, 6);
+    std::vector<std::string> names;
+    for (const CommunicationEvent &event : ranks.getEvents())
+      names.push_back(event.what);
+    std::sort(names.begin(), names.end());
+    EXPECT_EQ(names, (std::vector<std::string>{"a and 1 more over data",
+                                               "c over tensor"}));
+    EXPECT_EQ(ranks.countBuckets(), std::pair(int64_t(2), int64_t(8)));
+  });
 }
 
 TEST(Groups, WithoutAMeshAllAreAlongData) {
