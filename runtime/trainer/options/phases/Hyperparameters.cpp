@@ -24,7 +24,7 @@ static constexpr KnownHyperparameter kKnown[] = {
     {"slow_weight_warmup", "Steps in which it grows; 0: none", 0},
     {"beta3_warmup", "Steps in which beta3 grows from beta1; 0: none", 0},
     {"momentum_decay", "Growth of the momentum over the steps"},
-    {"beta2_decay", "Decay of second moments: 1 - step^this"},
+    {"beta2_decay", "Decay of second moments: 1 - step^this", -1, 0, true},
     {"clip_threshold", "Updates have at most this root mean square"},
     {"match_rms_adamw", "1: matrices move as far as by adamw; 0: muon's own", 0,
      1, true},
