@@ -84,8 +84,6 @@ private:
     Arithmetic a(builder, op.getLoc());
     int64_t ranks = Mesh::of(op).getSize(op.getExchangeAxes());
     SmallVector<int64_t> shape(tensorType(operand).getShape());
-    if (shape.empty())
-      return {};
     SmallVector<int64_t> stacked = shape;
     stacked.front() *= ranks;
     Value result = AllGatherOp::create(

@@ -17,8 +17,8 @@ namespace {
 /// The coordinates of simulated ranks.
 class Ranks {
 public:
-  Ranks(Exchange op, int64_t count) : axes(op.getExchangeAxes()) {
-    Mesh mesh = Mesh::of(op);
+  Ranks(Exchange op, int64_t count)
+      : axes(op.getExchangeAxes()), mesh(Mesh::of(op)), count(count) {
     int64_t known = 1;
     for (size_t axis = 0; axis < kNumAxes; ++axis) {
       sizes.push_back(mesh.getSize(static_cast<Axis>(axis)));
@@ -32,18 +32,13 @@ public:
   /// Returns the ranks that differ from this one on the axes only, in the order
   /// of their coordinates on these, the first axis being the slowest.
   SmallVector<int64_t> getGroup(int64_t rank) const {
-    SmallVector<int64_t> coordinates = getCoordinates(rank), group;
+    SmallVector<int64_t> coordinates, group;
+    llvm::append_range(coordinates, mesh.getCoordinates(rank, count));
     collect(coordinates, /*next=*/0, group);
     return group;
   }
 
 private:
-  SmallVector<int64_t> getCoordinates(int64_t rank) const {
-    SmallVector<int64_t> coordinates(sizes.size());
-    for (size_t axis = sizes.size(); axis-- > 0; rank /= sizes[axis])
-      coordinates[axis] = rank % sizes[axis];
-    return coordinates;
-  }
   void collect(SmallVector<int64_t> &coordinates, size_t next,
                SmallVector<int64_t> &group) const {
     if (next == axes.size()) {
@@ -60,6 +55,8 @@ private:
   }
 
   ArrayRef<int64_t> axes;
+  Mesh mesh;
+  int64_t count;
   SmallVector<int64_t> sizes;
 };
 
