@@ -686,12 +686,12 @@ void ApplyOptimizer::runOnOperation() {
     used.push_back(request->updaters.ofMatrices[number].get());
   }
   if (!chosen.empty() && !llvm::is_contained(chosen, 0u))
-    emitUserWarning(module.getLoc(),
-                    "no parameter is of a kind that the optimizer '" +
-                        request->name + "' updates: " +
-                        used.front()->getName() + " trains all of them",
-                    "choose --optimizer " + used.front()->getName() +
-                        ", or see docs/guide/optimizers.md");
+    emitUserWarning(
+        module.getLoc(),
+        "no parameter is of a kind that the optimizer '" + request->name +
+            "' updates: " + used.front()->getName() + " trains all of them",
+        "choose --optimizer " + used.front()->getName() +
+            ", or see docs/guide/optimizers.md");
   if (failed(checkShards(*request, used)))
     return signalPassFailure();
   FailureOr<Hyperparameters> added = addHyperparameters(step, *request);
