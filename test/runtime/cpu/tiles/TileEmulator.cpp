@@ -91,7 +91,7 @@ private:
 
 /// Adds the products of pairs of a row of `a` and of the columns of `b`. Each
 /// of the two elements of pairs has a sum of its own.
-__attribute__((target("avx512f"), noinline)) void
+__attribute__((target_clones("avx512f", "default"))) void
 multiplyRow(const float *a, const float (&b)[kMostRows][2][kColumns], int pairs,
             float *c) {
   float sums[2][kColumns] = {};
