@@ -8,6 +8,7 @@
 #include "passes/fusion/Passes.h"
 #include "passes/graph/Passes.h"
 #include "passes/parallel/Passes.h"
+#include "passes/partition/Passes.h"
 #include "passes/precision/Passes.h"
 #include "passes/schedule/Passes.h"
 #include "passes/targets/Passes.h"
@@ -31,7 +32,7 @@ void ingot::buildTargetPipeline(OpPassManager &manager,
   manager.addPass(createAttachTarget(
       {spec.kind, spec.arch, spec.math == MathMode::TF32,
        listTargetOptions(spec), options.machine, options.precision,
-       options.dataParallel, options.exactMath}));
+       options.hasRanks(), options.exactMath}));
 }
 
 //===----------------------------------------------------------------------===//
@@ -41,6 +42,12 @@ void ingot::buildTargetPipeline(OpPassManager &manager,
 void ingot::buildTrainingPipeline(OpPassManager &manager,
                                   const PipelineOptions &options,
                                   const Target &target) {
+  if (!options.mesh.empty()) {
+    AttachMeshOptions mesh;
+    llvm::append_range(mesh.mesh, options.mesh);
+    llvm::append_range(mesh.partition, options.partition);
+    manager.addPass(createAttachMesh(mesh));
+  }
   // While ops are where the model has them.
   manager.addPass(createCheckSamples());
   manager.addPass(createCheckTokens({options.loss}));
@@ -57,19 +64,19 @@ void ingot::buildTrainingPipeline(OpPassManager &manager,
   addLegalization(manager, options, target, LegalizationPoint::Forward);
   // Each gradient of one matmul is one matmul.
   // Weights that are gathered are not copied to one matrix.
-  const bool gathers = options.dataParallel && options.zero > 2;
+  const bool gathers = options.hasRanks() && options.zero > 2;
   if (options.level > 0 && !gathers)
     manager.addNestedPass<func::FuncOp>(createMergeProjections({precision}));
   bool accumulates = options.gradAccumulation > 1;
   manager.addPass(createAttachLoss(
-      {options.loss, options.metrics, accumulates || options.dataParallel}));
+      {options.loss, options.metrics, accumulates || options.hasRanks()}));
   if (options.level > 0)
     manager.addPass(createPadClasses({precision}));
   bool scales = options.lossScaling || precision == "fp16";
   if (scales)
     manager.addPass(createScaleLoss());
   // The gradient has exchanges of its own.
-  if (options.dataParallel && options.syncBatchNorm)
+  if (options.hasRanks() && options.syncBatchNorm)
     manager.addPass(createSynchronizeBatchNorm());
   manager.addPass(createDifferentiate());
   if (isMixed) {
@@ -92,10 +99,10 @@ void ingot::buildTrainingPipeline(OpPassManager &manager,
     manager.addPass(createAccumulateGradients({options.gradAccumulation}));
   // Once per step, and before gradients are looked at: all ranks clip, and
   // skip, alike.
-  if (options.dataParallel)
+  if (options.hasRanks())
     manager.addPass(
         createReduceGradients({options.gradComm, /*eachMicroBatch=*/gathers}));
-  if (accumulates || options.dataParallel)
+  if (accumulates || options.hasRanks())
     manager.addPass(createAverageGradients());
   if (scales)
     manager.addPass(createUnscaleGradients());
@@ -107,7 +114,7 @@ void ingot::buildTrainingPipeline(OpPassManager &manager,
   update.clip = options.clip || scales || options.guard;
   update.clipNorm = options.clip ? 1.0 : 0.0;
   update.optimizerPrecision = options.optimizerPrecision;
-  update.shards = options.dataParallel && options.zero > 0;
+  update.shards = options.hasRanks() && options.zero > 0;
   manager.addPass(createApplyOptimizer(update));
   if (scales || options.guard)
     manager.addPass(createGuardUpdates({/*always=*/options.guard}));
@@ -116,16 +123,30 @@ void ingot::buildTrainingPipeline(OpPassManager &manager,
     manager.addNestedPass<func::FuncOp>(createSimplify());
     manager.addPass(createKeepLowCopies({/*shards=*/gathers}));
   };
+  // The step is complete, and what ranks sum over data is known tensor by
+  // tensor: from here on it is that of one rank.
+  if (!options.mesh.empty()) {
+    manager.addNestedPass<func::FuncOp>(createSimplify());
+    manager.addPass(createChoosePartitions());
+    ApplyPartitionsOptions parts;
+    parts.keepGlobal = true;
+    manager.addPass(createApplyPartitions(parts));
+    // Before anything rewrites what the rank computes.
+    manager.addPass(createVerifyPartition());
+    manager.addPass(createPartStates());
+    manager.addPass(createLowerExchanges());
+    manager.addNestedPass<func::FuncOp>(createSimplify());
+  }
   // Before shards are formed of them.
   if (isMixed && gathers)
     keepLowCopies();
   // When it is known what is computed from which sum.
-  if (options.dataParallel) {
+  if (options.hasRanks()) {
     manager.addPass(createFormBuckets({options.bucketMb, options.zero}));
     manager.addPass(createCompressGradients({options.gradComm}));
   }
   // Before copies of whole parameters are made.
-  if (options.dataParallel && options.zero > 0)
+  if (options.hasRanks() && options.zero > 0)
     manager.addPass(
         createShardUpdates({/*gradients=*/options.zero > 1, gathers}));
   if (isMixed && !gathers)
@@ -218,7 +239,7 @@ void ingot::buildPlacementPipeline(OpPassManager &manager,
   manager.addPass(createDeferGathers());
   // No simplification after this: the order of operations is the schedule, and
   // copies would be merged with their originals.
-  const bool gathers = options.dataParallel && options.zero > 2;
+  const bool gathers = options.hasRanks() && options.zero > 2;
   // What is gathered again takes no memory in between.
   if (options.level > 0 && gathers)
     manager.addNestedPass<func::FuncOp>(createPlaceGathers());

@@ -42,12 +42,22 @@ llvm::Error PipelineOptions::check() const {
   for (const PipelineOption *option :
        std::initializer_list<const PipelineOption *>{&gradComm, &zero,
                                                      &syncBatchNorm})
-    if (!dataParallel && !option->getGivenTexts().empty())
+    if (!hasRanks() && !option->getGivenTexts().empty())
       return makeOptionError(option->getName(), "requires --data-parallel",
                              "add --data-parallel, or leave it out");
+  if (mesh.empty() && !partition.empty())
+    return makeOptionError(partition.getName(), "requires --mesh",
+                           "add --mesh tensor=N, or leave it out");
   auto comm = GradComm::parse(gradComm);
   if (!comm)
     return comm.takeError();
+  if (!mesh.empty() && comm->compresses())
+    return makeOptionError(gradComm.getName(),
+                           "compression is for ranks along data alone",
+                           "leave out --mesh, or send bf16");
+  if (!mesh.empty() && target != "cpu")
+    return makeOptionError(mesh.getName(), "is not on GPUs yet",
+                           "compile with --target cpu, or use --zero 3");
   if (zero > 0 && comm->compresses())
     return makeOptionError(gradComm.getName(),
                            "compression needs whole gradients",

@@ -112,6 +112,17 @@ struct PipelineOptions : OptionTable,
       *this, "sync-batch-norm",
       "batch normalization computes its statistics over all ranks' samples"};
 
+  ListSetting<AxisSize> mesh{
+      *this, "mesh AXIS=N",
+      "ranks along axes of the mesh of ranks: with tensor=N, N ranks have "
+      "parts "
+      "of each layer, and compute steps together; the ranks that a run has "
+      "besides are along data"};
+  ListSetting<PartitionRule> partition{
+      *this, "partition REGEX=DIM:AXIS",
+      "tensors of which ranks along an axis have parts, of that dimension, or "
+      "REGEX=whole (by the time of a step)"};
+
   Section forMachine{*this, "The machine"};
 
   Setting<std::string> target{*this, "target NAME", "cpu or cuda", "cpu"};
@@ -157,6 +168,8 @@ struct PipelineOptions : OptionTable,
       *this, "variants",
       "the module holds a module for each combination of sizes"};
 
+  /// Whether steps exchange data with those of other ranks.
+  bool hasRanks() const { return dataParallel || !mesh.empty(); }
   /// Returns the target that the options choose, with its own options, for an
   /// architecture.
   TargetSpec getTargetSpec(llvm::StringRef architecture) const;

@@ -273,8 +273,7 @@ ingot::reference::runRanksByName(func::FuncOp function,
     Attribute attribute = state ? state->getAttr(kPartitionAttr) : Attribute();
     if (!attribute)
       return std::nullopt;
-    Partition partition =
-        Partition::get(attribute, state.getTensorType(), mesh);
+    Partition partition = Partition::get(attribute, state.getWholeType(), mesh);
     for (auto [i, type] : llvm::enumerate(function.getArgumentTypes()))
       if (stateName(function.getArgAttr(i, kStateAttr)) == name &&
           type == partition.getLocalType() && !partition.isWhole())

@@ -116,3 +116,42 @@ llvm::Expected<ParameterGroup> ParameterGroup::parse(StringRef option,
     return pattern.takeError();
   return ParameterGroup{name.str(), std::move(*pattern)};
 }
+
+/// The axes along which partitions can be.
+static constexpr llvm::StringLiteral kSplitAxes[] = {"tensor"};
+
+llvm::Expected<AxisSize> AxisSize::parse(StringRef option, StringRef text) {
+  auto [axis, count] = text.split('=');
+  AxisSize size{axis.str()};
+  constexpr int64_t most = 1 << 16;
+  if (!llvm::is_contained(kSplitAxes, axis) ||
+      count.getAsInteger(10, size.ranks) || size.ranks < 1 || size.ranks > most)
+    return makeOptionError(option, "'" + text + "' is no axis with its ranks",
+                           "give " + joinChoices(kSplitAxes) +
+                               "=N; the ranks that a run has besides are along "
+                               "data");
+  return size;
+}
+
+llvm::Expected<PartitionRule> PartitionRule::parse(StringRef option,
+                                                   StringRef text) {
+  auto [name, how] = text.rsplit('=');
+  PartitionRule rule;
+  auto [number, axis] = how.split(':');
+  int64_t dim = 0;
+  bool isWhole = how == "whole";
+  if (name.empty() || (!isWhole && (number.getAsInteger(10, dim) || dim < 0 ||
+                                    !llvm::is_contained(kSplitAxes, axis))))
+    return makeOptionError(option, "'" + text + "' is not REGEX=DIM:AXIS",
+                           "as in --partition lm_head=0:tensor, or "
+                           "lm_head=whole for a tensor that is not split");
+  auto pattern = NamePattern::parse(option, name);
+  if (!pattern)
+    return pattern.takeError();
+  rule.pattern = std::move(*pattern);
+  if (!isWhole) {
+    rule.dim = dim;
+    rule.axis = axis.str();
+  }
+  return rule;
+}

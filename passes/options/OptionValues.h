@@ -15,6 +15,8 @@
 #include "llvm/Support/Error.h"
 #include "llvm/Support/raw_ostream.h"
 #include <concepts>
+#include <cstdint>
+#include <optional>
 #include <string>
 
 namespace ingot {
@@ -92,6 +94,33 @@ struct ParameterGroup {
                                               llvm::StringRef text);
 
   std::string getText() const { return name + "=" + pattern.getText(); }
+};
+
+/// `AXIS=N`: how many ranks there are along an axis of the mesh of ranks.
+struct AxisSize {
+  std::string axis;
+  int64_t ranks = 1;
+
+  static llvm::Expected<AxisSize> parse(llvm::StringRef option,
+                                        llvm::StringRef text);
+
+  std::string getText() const { return axis + "=" + std::to_string(ranks); }
+};
+
+/// `REGEX=DIM:AXIS` or `REGEX=whole`: how states of such names are split.
+struct PartitionRule {
+  NamePattern pattern;
+  /// The dimension that an axis splits; none for whole tensors.
+  std::optional<int64_t> dim;
+  std::string axis;
+
+  static llvm::Expected<PartitionRule> parse(llvm::StringRef option,
+                                             llvm::StringRef text);
+
+  std::string getText() const {
+    return pattern.getText() + "=" +
+           (dim ? std::to_string(*dim) + ":" + axis : "whole");
+  }
 };
 
 /// A value that knows how users write it.

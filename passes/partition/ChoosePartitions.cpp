@@ -7,11 +7,14 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/ingot/exchange/ExchangeOps.h"
 #include "dialects/ingot/ir/Signature.h"
 #include "dialects/ingot/ir/TensorTypes.h"
 #include "dialects/ingot/partition/Partition.h"
 #include "dialects/ingot/support/Remarks.h"
+#include "dialects/ingot/target/Machine.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "passes/cost/Cost.h"
 #include "passes/partition/DimClasses.h"
 #include "passes/partition/Partitioner.h"
 #include "passes/partition/Passes.h"
@@ -48,6 +51,11 @@ struct ChoosePartitions : ingot::impl::ChoosePartitionsBase<ChoosePartitions> {
     step = findFunction(module, kTrainStepName);
     if (!step || parts == 1)
       return;
+    machine = Machine::of(module);
+    if (linkGbs >= 0)
+      machine.linkBandwidth = linkGbs * 1e9;
+    if (linkUs >= 0)
+      machine.linkSeconds = linkUs * 1e-6;
     findGroups(module);
     search();
     report();
@@ -79,9 +87,13 @@ private:
         group.states.emplace_back(state, placement);
         os << state.getTensorType() << placement.dim << ",";
         if (Attribute given = state->getAttr(kPartitionAttr)) {
-          pinned[state] = given;
-          group.isPinned |= given == describePartition(placement, over,
-                                                       state.getTensorType());
+          pinned.try_emplace(state, given);
+          Attribute own =
+              describePartition(placement, over, state.getTensorType());
+          if (given == own || isSplitAlong(given, placement.dim)) {
+            pinned[state] = own;
+            group.isPinned = true;
+          }
         }
       }
       if (group.states.empty())
@@ -97,6 +109,14 @@ private:
       group.isSplit = group.isPinned;
       groups.push_back(std::move(group));
     }
+  }
+
+  /// Whether a partition splits the dimension along the axis without saying
+  /// into which segments.
+  bool isSplitAlong(Attribute partition, int64_t dim) const {
+    Attribute segments = cast<DictionaryAttr>(cast<ArrayAttr>(partition)[dim])
+                             .get(stringifyAxis(over));
+    return isa_and_nonnull<UnitAttr>(segments);
   }
 
   /// Gives states the partitions of the groups that are split. Returns whether
@@ -129,7 +149,7 @@ private:
     Partitioner partitioner(
         over, parts, [&](Operation *exchange, Operation *, double bytes) {
           if (bytes > 0)
-            seconds += linkUs * 1e-6 + bytes / (linkGbs * 1e9);
+            seconds += machine.linkSeconds + bytes / machine.linkBandwidth;
         });
     SymbolTable symbols(getOperation());
     auto trial = cast<func::FuncOp>(step->clone());
@@ -139,11 +159,10 @@ private:
       if (Signature(trial).argumentState(static_cast<unsigned>(i)))
         seconds += memoryPrice * 1e-9 *
                    static_cast<double>(byteSize(cast<ShapedType>(type)));
+    // Most ops become part of the kernel of another.
     for (Operation &op : trial.getBody().front())
-      if (auto cost = dyn_cast<CostModel>(op))
-        seconds += std::max(
-            static_cast<double>(cost.getFlops()) / (computeGflops * 1e9),
-            static_cast<double>(cost.getBytes()) / (memoryGbs * 1e9));
+      if (isa<CostModel>(op) && !isa<Exchange>(op))
+        seconds += estimateCost(&op, machine).seconds - machine.launchSeconds;
     symbols.erase(trial);
     return isBuilt ? seconds : std::numeric_limits<double>::infinity();
   }
@@ -238,6 +257,7 @@ private:
 
   Axis over = Axis::Tensor;
   int64_t parts = 1;
+  Machine machine;
   func::FuncOp step;
   SmallVector<Group, 0> groups;
   llvm::MapVector<Operation *, Attribute> pinned;

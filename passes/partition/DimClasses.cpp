@@ -29,17 +29,22 @@ unsigned DimClasses::getNumber(Value value, int64_t dim) {
   return found->second + static_cast<unsigned>(dim);
 }
 
-/// Visits the ranges and the number of each dimension that has the factor.
+/// Visits the ranges and the number of each dimension that has the factor and
+/// comes from arguments.
 template <typename Visit>
 void DimClasses::forEachDim(Operation *op, const Factor &factor, Visit visit) {
+  auto visitDim = [&](ArrayRef<FactorRange> ranges, unsigned number) {
+    if (ofArguments.test(number))
+      visit(ranges, number);
+  };
   for (unsigned i = 0, e = op->getNumOperands(); i < e; ++i)
     if (factor.operandDims[i] >= 0)
-      visit(factor.getOperandRanges(op, i),
-            getNumber(op->getOperand(i), factor.operandDims[i]));
+      visitDim(factor.getOperandRanges(op, i),
+               getNumber(op->getOperand(i), factor.operandDims[i]));
   for (unsigned i = 0, e = op->getNumResults(); i < e; ++i)
     if (factor.resultDims[i] >= 0)
-      visit(factor.getResultRanges(op, i),
-            getNumber(op->getResult(i), factor.resultDims[i]));
+      visitDim(factor.getResultRanges(op, i),
+               getNumber(op->getResult(i), factor.resultDims[i]));
 }
 
 /// Gives all dimensions of a factor the segments of each. Returns whether one
@@ -76,15 +81,25 @@ DimClasses::DimClasses(func::FuncOp function) {
           factors.emplace_back(&op, std::move(factor));
   }
   joined.grow(segments.size());
+  ofArguments.resize(segments.size());
+  for (BlockArgument argument : block.getArguments())
+    for (int64_t dim = 0, e = tensorType(argument).getRank(); dim < e; ++dim)
+      ofArguments.set(getNumber(argument, dim));
   llvm::BitVector contiguous(segments.size());
   for (auto &[op, factor] : factors) {
     std::optional<unsigned> leader;
     forEachDim(op, factor, [&](ArrayRef<FactorRange>, unsigned number) {
-      if (leader)
-        joined.join(*leader, number);
       leader = number;
     });
-    if (leader && factor.isContiguous)
+    if (!leader)
+      continue;
+    for (unsigned i = 0, e = op->getNumResults(); i < e; ++i)
+      if (factor.resultDims[i] >= 0)
+        ofArguments.set(getNumber(op->getResult(i), factor.resultDims[i]));
+    forEachDim(op, factor, [&](ArrayRef<FactorRange>, unsigned number) {
+      joined.join(*leader, number);
+    });
+    if (factor.isContiguous)
       contiguous.set(*leader);
   }
   for (bool hasChanged = true; hasChanged;) {

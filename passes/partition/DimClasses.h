@@ -41,6 +41,9 @@ private:
   bool refine(mlir::Operation *op, const Factor &factor);
 
   llvm::DenseMap<mlir::Value, unsigned> first;
+  /// The dimensions that come from those of arguments. Others, as of constants,
+  /// exist in whatever parts are read, so that they join nothing.
+  llvm::BitVector ofArguments;
   llvm::SmallVector<llvm::SmallVector<int64_t>> segments;
   llvm::IntEqClasses joined;
   llvm::SmallVector<Class> classes;

@@ -10,6 +10,7 @@
 
 #include "dialects/ingot/ir/Dialect.h"
 #include "mlir/Pass/Pass.h"
+#include "passes/options/OptionValues.h"
 
 namespace ingot {
 

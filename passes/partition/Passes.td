@@ -10,6 +10,55 @@
 
 include "mlir/Pass/PassBase.td"
 
+def AttachMesh : Pass<"ingot-attach-mesh", "::mlir::ModuleOp"> {
+  let summary = "states the mesh of ranks, and partitions that are given";
+  let description = [{
+    Sets `ingot.mesh` to the ranks along axes, and `ingot.partition` of the states that rules name: a dimension split
+    along an axis, with padding if it does not divide, or `whole`. A rule of which no state has the name, or the
+    dimension, is an error.
+
+    Before:
+    ```mlir
+    ingot.state parameter @up : tensor<4x8xf32> = dense<1.0> : tensor<4x8xf32>
+    ```
+    After, with `mesh=tensor=2 partition=up=1:tensor`:
+    ```mlir
+    module attributes {ingot.mesh = {tensor = 2} } {
+      ingot.state parameter @up : tensor<4x8xf32> = dense<1.0> : tensor<4x8xf32> {ingot.partition = [{}, {tensor} ]}
+    }
+    ```
+  }];
+  let options = [
+    ListOption<"mesh", "mesh", "::ingot::AxisSize", "ranks along axes, as in tensor=2">,
+    ListOption<"partition", "partition", "::ingot::PartitionRule",
+               "REGEX=DIM:AXIS or REGEX=whole: how states with such names are split">,
+  ];
+  let dependentDialects = ["::ingot::IngotDialect"];
+}
+
+def PartStates : Pass<"ingot-part-states", "::mlir::ModuleOp"> {
+  let summary = "states that are split become those of one rank";
+  let description = [{
+    Gives states with a partition that has been applied the type of a rank's part, with that of all ranks together in
+    `whole`. Passes that come after it see states as large as they are in the memory of a rank. Warns if ranks along an
+    axis have no state in parts.
+
+    Before, with `{tensor = 2}`:
+    ```mlir
+    ingot.state parameter @up : tensor<4x8xf32> = dense<1.0> : tensor<4x8xf32> {ingot.partition = [{}, {tensor} ]}
+    ```
+    After:
+    ```mlir
+    ingot.state parameter @up : tensor<4x4xf32> = dense<1.0> : tensor<4x8xf32>
+        {ingot.partition = [{}, {tensor} ], whole = tensor<4x8xf32>}
+    ```
+  }];
+  let statistics = [
+    Statistic<"numStates", "states", "states of which ranks have parts">,
+  ];
+  let dependentDialects = ["::ingot::IngotDialect"];
+}
+
 def ApplyPartitions : Pass<"ingot-apply-partitions", "::mlir::ModuleOp"> {
   let summary = "each rank computes its parts of tensors";
   let description = [{
@@ -55,12 +104,13 @@ def ApplyPartitions : Pass<"ingot-apply-partitions", "::mlir::ModuleOp"> {
 def ChoosePartitions : Pass<"ingot-choose-partitions", "::mlir::ModuleOp"> {
   let summary = "chooses partitions of states by the time of a step";
   let description = [{
-    Dimensions that the ops of `@train_step` split together (`Partitionable`) are a class: the hidden units of a layer,
-    its heads, its vocabulary. A class is split or not, and with it all states that have one of its dimensions; classes
-    whose states have the same shapes are those of repeated blocks, and are split alike. The step of a rank is built for
-    a choice, which gives its exchanges in both directions; its time is that of its ops, of its exchanges, and a price
-    for the memory of states. All choices are compared if there are at most six different classes; otherwise the
-    class is turned over that saves most, with those that it excludes, until none saves anything.
+    Dimensions that the ops of `@train_step` split together (`Partitionable`) are a class: the hidden units of a
+    layer, its heads, its vocabulary. A class is split or not, and with it all states that have one of its dimensions;
+    classes whose states have the same shapes are those of repeated blocks, and are split alike. The step of a rank is
+    built for a choice, which gives its exchanges in both directions; its time is that of its ops on the machine, of
+    its exchanges, and a price for the memory of states. All choices are compared if there are at most six different
+    classes; otherwise the class is turned over that saves most, with those that it excludes, until none saves
+    anything.
 
     States that have a partition keep it, and so have those of its class. A remark says for each class what it saves.
 
@@ -77,10 +127,8 @@ def ChoosePartitions : Pass<"ingot-choose-partitions", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"axis", "axis", "std::string", "\"tensor\"", "the axis of the mesh: tensor, context or inner">,
-    Option<"linkGbs", "link-gbs", "double", "100.0", "bandwidth of a rank's link, in GB/s">,
-    Option<"linkUs", "link-us", "double", "10.0", "latency of an exchange, in microseconds">,
-    Option<"computeGflops", "compute-gflops", "double", "100000.0", "speed of a rank, in billions of operations/s">,
-    Option<"memoryGbs", "memory-gbs", "double", "1000.0", "bandwidth of a rank's memory, in GB/s">,
+    Option<"linkGbs", "link-gbs", "double", "-1", "bandwidth of a rank's link, in GB/s (that of the machine)">,
+    Option<"linkUs", "link-us", "double", "-1", "latency of an exchange, in microseconds (that of the machine)">,
     Option<"memoryPrice", "memory-price", "double", "0.0", "seconds of a step that a GB of states is worth">,
   ];
   let statistics = [

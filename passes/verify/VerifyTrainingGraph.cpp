@@ -65,7 +65,11 @@ static LogicalResult verifyResults(Signature signature, bool updatesStates) {
 
 static LogicalResult verifyBody(func::FuncOp func) {
   for (Operation &op : func.getBody().front()) {
-    if (isa<Exchange>(op))
+    // Sums over data are those of gradients.
+    auto exchange = dyn_cast<Exchange>(op);
+    if (exchange && (!isa<LibraryCall>(op) ||
+                     llvm::is_contained(exchange.getExchangeAxes(),
+                                        static_cast<int64_t>(Axis::Data))))
       return op.emitOpError("is left, which no bucket has taken");
     auto end = dyn_cast<BucketEnd>(op);
     if (end && end.getBucket().getDefiningOp() == &op &&

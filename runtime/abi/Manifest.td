@@ -67,6 +67,17 @@ def BucketPosition : Row<"BucketPosition", [
   let description = "The position of a tensor in a bucket that is sharded over ranks (docs/spec/collective.md).";
 }
 
+def SplitDim : Object<"SplitDim", [
+    Key<Count, "axes", "The axes (bits of ingot_axis) along which ranks have parts of it; 0 where each has all.">,
+    DefaultKey<ListOf<Count>, "segments", "The sizes of segments that are divided each by itself; absent for one.">,
+    DefaultKey<Count, "pad", "Elements behind the last one, so that parts are equal.">]> {
+  let description = "A dimension of a tensor that is split over ranks (docs/spec/partition.md).";
+}
+def PartitionSpec : Object<"PartitionSpec", [
+    Key<ListOf<Count>, "whole", "The shape of the tensor.">, Key<ListOf<SplitDim>, "dims", "">]> {
+  let description = "How a tensor is split over ranks.";
+}
+
 def StateSpec : Object<"StateSpec", [
     Key<StateRole, "role", "">, Key<InitSpec, "init", "">,
     OptionalKey<BucketPosition, "shard", [{
@@ -76,6 +87,10 @@ def StateSpec : Object<"StateSpec", [
     DefaultKey<ListOf<Text>, "halves", [{
       The states that hold the bf16 compute copy and the low 16 bits of an f32 master that is stored split
       (docs/spec/elementwise.md). It has no `offset` then; files have its value.
+    }]>,
+    OptionalKey<PartitionSpec, "partition", [{
+      How the tensor is split of which the state is a rank's part. Its `shape` is that of the part; weights and other
+      files have the whole tensor.
     }]>]> {
   let base = TensorSpec;
   let description = "A tensor that persists between steps.";
@@ -90,6 +105,14 @@ def StateSpec : Object<"StateSpec", [
     bool isSaved() const;
     /// Whether a run can resume from a checkpoint without the state.
     bool isOptional() const;
+    /// The shape that files have the state in.
+    const std::vector<int64_t> &getWholeShape() const {
+      return partition ? partition->whole : shape;
+    }
+    /// The elements of that shape.
+    int64_t getWholeElements() const;
+    /// The axes (bits of ingot_axis) along which ranks have parts of it.
+    int32_t getSplitAxes() const;
     /// Whether the state is part of the model (not of its training).
     bool isModel() const;
   }];
@@ -315,6 +338,10 @@ def ModuleSpec : Object<"ModuleSpec", [
     }]>,
     DefaultKey<Bool, "data_parallel", [{
       Whether steps average gradients over the ranks of the run (`--data-parallel`).
+    }]>,
+    DefaultKey<ListOf<Count>, "mesh", [{
+      The ranks along each axis (`--mesh`), in the order of ingot_axis; those along `data` are as many as a run has
+      besides, whatever number is here. Absent where all ranks are along `data`.
     }]>,
     DefaultKey<ListOf<Text>, "metrics", "The metrics of evaluations, by the names of `ingotc --metrics`.">,
     DefaultKey<ListOf<Text>, "train_metrics", "The metrics of training steps, by those names without `train-`.">,

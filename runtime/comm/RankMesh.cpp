@@ -57,6 +57,23 @@ std::vector<int64_t> RankMesh::getGroup(int64_t rank, int32_t axes) const {
   return group;
 }
 
+int64_t RankMesh::getSize(int32_t axes) const {
+  int64_t size = 1;
+  for (size_t axis = 0; axis < kAxes; ++axis)
+    if ((axes >> axis & 1) != 0)
+      size *= sizes[axis];
+  return size;
+}
+
+int64_t RankMesh::getPlace(int64_t rank, int32_t axes) const {
+  Sizes own = getCoordinates(rank);
+  int64_t place = 0;
+  for (size_t axis = 0; axis < kAxes; ++axis)
+    if ((axes >> axis & 1) != 0)
+      place = place * sizes[axis] + own[axis];
+  return place;
+}
+
 int32_t RankMesh::getAxes() const {
   int32_t axes = 0;
   for (size_t axis = 0; axis < kAxes; ++axis)

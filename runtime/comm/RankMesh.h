@@ -36,6 +36,10 @@ public:
   /// Returns the ranks that differ from this one in their coordinates along the
   /// axes (bits of ingot_axis) only, in the order of their numbers.
   std::vector<int64_t> getGroup(int64_t rank, int32_t axes) const;
+  /// Returns how many ranks differ along the axes only, and the place of a rank
+  /// among them.
+  int64_t getSize(int32_t axes) const;
+  int64_t getPlace(int64_t rank, int32_t axes) const;
   /// Returns the axes with several ranks.
   int32_t getAxes() const;
   /// Returns the names of those of the axes with several ranks, as in "data and

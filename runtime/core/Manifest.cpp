@@ -45,6 +45,38 @@ static void checkTensor(const Field &field, const TensorSpec &tensor,
              blockBytes);
 }
 
+/// Checks that ranks have equal parts of each segment of each dimension, and
+/// that a part has the state's shape.
+static void checkPartition(const Field &field, const StateSpec &state,
+                           const Manifest &manifest) {
+  const PartitionSpec &partition = *state.partition;
+  TensorSpec whole = state;
+  whole.shape = partition.whole;
+  checkSize(field, whole);
+  bool isValid = partition.dims.size() == partition.whole.size() &&
+                 partition.whole.size() == state.shape.size() &&
+                 state.getSplitAxes() != 0;
+  for (size_t i = 0; isValid && i < partition.dims.size(); ++i) {
+    const SplitDim &dim = partition.dims[i];
+    int64_t parts = 1, sum = 0;
+    for (size_t axis = 0; axis < manifest.mesh.size(); ++axis)
+      if ((dim.axes >> axis & 1) != 0)
+        parts *= manifest.mesh[axis];
+    isValid = (dim.axes & INGOT_DATA) == 0 && dim.pad < parts &&
+              (partition.whole[i] + dim.pad) / parts == state.shape[i];
+    for (size_t k = 0; k < dim.segments.size(); ++k) {
+      bool isLast = k + 1 == dim.segments.size();
+      isValid &= (dim.segments[k] + (isLast ? dim.pad : 0)) % parts == 0;
+      sum += dim.segments[k];
+    }
+    isValid &= dim.segments.empty()
+                   ? (partition.whole[i] + dim.pad) % parts == 0
+                   : sum == partition.whole[i];
+  }
+  if (!isValid)
+    throw field.makeError("not equal parts of '" + state.name + "'");
+}
+
 static void checkState(const Field &field, const StateSpec &state,
                        const Manifest &manifest) {
   if (!state.halves.empty())
@@ -62,6 +94,8 @@ static void checkState(const Field &field, const StateSpec &state,
       (state.shard->of < state.getElements() ||
        state.shard->first > state.shard->of - state.getElements()))
     throw field["shard"].makeError("outside its bucket");
+  if (state.partition)
+    checkPartition(field["partition"], state, manifest);
   // What the kind of initial value needs is there.
   Field init = field["init"];
   if (state.init.kind == InitKind::Fill)
@@ -295,6 +329,13 @@ static Manifest readManifest(const Field &root) {
       throw malformed("batches", "is zero");
     manifest.batch = std::max(manifest.batch, batch);
   }
+  constexpr size_t axes = 5;
+  constexpr int64_t mostRanks = 1 << 16;
+  if (!manifest.mesh.empty() && manifest.mesh.size() != axes)
+    throw malformed("mesh", "not a number for each axis");
+  for (int64_t size : manifest.mesh)
+    if (size == 0 || size > mostRanks)
+      throw malformed("mesh", "not a number of ranks");
   orderFunctions(manifest);
   describeInputs(manifest);
   checkManifest(root, manifest);
@@ -378,6 +419,21 @@ ElementRange StateSpec::getHeld(int64_t rank, int64_t ranks) const {
   return getShard(getElements(), shard->first, shard->of, rank, ranks);
 }
 
+int64_t StateSpec::getWholeElements() const {
+  int64_t elements = 1;
+  for (int64_t extent : getWholeShape())
+    elements *= extent;
+  return elements;
+}
+
+int32_t StateSpec::getSplitAxes() const {
+  int64_t axes = 0;
+  if (partition)
+    for (const SplitDim &dim : partition->dims)
+      axes |= dim.axes;
+  return static_cast<int32_t>(axes);
+}
+
 int64_t StateSpec::getShardBytes(int64_t rank, int64_t ranks) const {
   return align(getHeld(rank, ranks).getCount() * getSize(dtype));
 }
@@ -415,7 +471,7 @@ void Manifest::checkStaging() const {
 
 bool Manifest::hasShards() const {
   return std::any_of(states.begin(), states.end(), [](const StateSpec &state) {
-    return state.shard || state.isOwn();
+    return state.shard || state.isOwn() || state.partition;
   });
 }
 

@@ -18,6 +18,7 @@
 #include "runtime/trainer/run/Outcome.h"
 #include "runtime/trainer/run/Signals.h"
 #include "runtime/trainer/session/ModuleChoice.h"
+#include "runtime/trainer/session/ModuleMesh.h"
 #include "runtime/trainer/tune/Tune.h"
 
 #include <cstdlib>
@@ -53,6 +54,7 @@ static int agreeOnStatus(int status, Communicator &ranks) {
 
 /// Connects the ranks of this run.
 static std::unique_ptr<Collectives> connect(const std::optional<Launch> &launch,
+                                            const RankMesh &mesh,
                                             std::chrono::seconds limit,
                                             Console &console) {
   if (!launch)
@@ -62,6 +64,7 @@ static std::unique_ptr<Collectives> connect(const std::optional<Launch> &launch,
                   "link it with ingotc, or with -u ingot_connect_ranks");
   StartSettings settings;
   settings.limit = limit;
+  settings.mesh = mesh;
   settings.note = [&console](const std::string &text) {
     console.noteOnce(text);
   };
@@ -83,9 +86,10 @@ static int run(int argc, char **argv, Console &console) {
   }
   Options &options = *parsed.options;
   if (options.report.inspect) {
+    RankMesh mesh = getMesh(manifest, options.report.ranks);
     print(options.report.inspect == InspectForm::Json
-              ? inspectAsJson(manifest, options.report.ranks)
-              : makePrintable(inspectAsText(manifest, options.report.ranks),
+              ? inspectAsJson(manifest, mesh)
+              : makePrintable(inspectAsText(manifest, mesh),
                               /*keepsLines=*/true));
     return done;
   }
@@ -106,7 +110,9 @@ static int run(int argc, char **argv, Console &console) {
     tuneOnHost(options, manifest, {module->manifest, module->manifest_bytes},
                {argv, argv + argc}, console);
   std::chrono::seconds limit(options.ranks.timeout);
-  Communicator ranks(connect(launch, limit, console));
+  RankMesh mesh = getMesh(manifest, launch ? launch->size : 1);
+  Communicator ranks(connect(launch, mesh, limit, console));
+  ranks.setMesh(mesh);
   ranks.setLimit(limit);
   if (ranks.getRank() != 0) {
     console.silence();
@@ -114,7 +120,7 @@ static int run(int argc, char **argv, Console &console) {
   }
   if (options.observe.profile || options.report.diagnose)
     ranks.record();
-  Session session(*module, manifest, ranks.getRank(), ranks.getSize());
+  Session session(*module, manifest, mesh, ranks.getRank());
   session.getContext().ranks = &ranks;
   if (options.tune.isOn)
     session.tune({options.tune.file, static_cast<double>(options.tune.seconds),
@@ -126,7 +132,8 @@ static int run(int argc, char **argv, Console &console) {
                      "leave it out, or compile with --target cuda");
   Outcome outcome(console);
   Signals signals;
-  Trainer trainer({session, options, console, ranks, outcome, signals});
+  Trainer trainer({session, options, console, ranks, ranks.getGroup(INGOT_DATA),
+                   outcome, signals});
   signals.watch();
   try {
     trainer.run();

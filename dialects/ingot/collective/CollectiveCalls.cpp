@@ -45,6 +45,7 @@ void ShardSquareSumOp::describeCall(CallDescriptor &descriptor) {
 static ingot_bucket_desc describe(Value bucket, AllReduceStartOp start = {}) {
   RankedTensorType type = tensorType(bucket);
   ingot_bucket_desc desc = {};
+  desc.axes = INGOT_DATA;
   desc.elements = type.getNumElements();
   desc.type = getAbiType(type.getElementType());
   if (start) {

@@ -41,7 +41,7 @@ static void addReferences(ArrayAttr attributes, ArrayRef<Type> types,
 /// partition.
 static Type getPartType(Operation *op, StateOp state) {
   Attribute attribute = state->getAttr(kPartitionAttr);
-  RankedTensorType type = state.getTensorType();
+  RankedTensorType type = state.getWholeType();
   Mesh mesh = Mesh::of(op);
   if (!attribute || !Partition::check(attribute, type, mesh).empty())
     return {};

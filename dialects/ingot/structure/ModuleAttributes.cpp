@@ -90,7 +90,7 @@ static LogicalResult verifyMesh(Operation *op, NamedAttribute attribute) {
 static LogicalResult verifyPartition(Operation *op, NamedAttribute attribute) {
   auto state = dyn_cast<StateOp>(op);
   std::string problem =
-      state ? Partition::check(attribute.getValue(), state.getTensorType(),
+      state ? Partition::check(attribute.getValue(), state.getWholeType(),
                                Mesh::of(op))
             : "on a state, an argument or a result";
   if (problem.empty())

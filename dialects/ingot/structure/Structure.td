@@ -109,21 +109,29 @@ def StateOp : Ingot_Op<"state", [Symbol]> {
     bucket (`state_gather_wait`), only the rank's shard holds what the last step wrote. `gathered` gives the number of
     the bucket, the offset of the state in it, and the size of the bucket. The states of one bucket are placed in
     memory in the layout of the bucket.
+
+    A state with `whole` is a rank's part of a tensor of that type, which its `ingot.partition` says
+    (docs/spec/partition.md). The initial value is that of the whole tensor.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, Ingot_RoleAttr:$role,
                        TypeAttrOf<Ingot_Tensor>:$type, ElementsAttr:$initial,
                        OptionalAttr<FlatSymbolRefAttr>:$of, OptionalAttr<Ingot_ShardAttr>:$shard,
                        OptionalAttr<Ingot_GatheredAttr>:$gathered,
-                       OptionalAttr<FlatSymbolRefArrayAttr>:$halves);
+                       OptionalAttr<FlatSymbolRefArrayAttr>:$halves,
+                       OptionalAttr<TypeAttrOf<Ingot_Tensor>>:$whole);
   let assemblyFormat = "`` $role $sym_name (`of` $of^)? `:` $type `=` $initial attr-dict";
   let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "::ingot::Role":$role,
                                  "::mlir::RankedTensorType":$type, "::mlir::ElementsAttr":$initial),
     "build($_builder, $_state, name, role, type, initial, ::mlir::FlatSymbolRefAttr(), "
-    "::ingot::ShardAttr(), ::ingot::GatheredAttr(), ::mlir::ArrayAttr());">];
+    "::ingot::ShardAttr(), ::ingot::GatheredAttr(), ::mlir::ArrayAttr(), ::mlir::TypeAttr());">];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     ::mlir::RankedTensorType getTensorType() {
       return ::llvm::cast<::mlir::RankedTensorType>(getType());
+    }
+    /// Returns the type of the tensor that ranks have parts of, or all of.
+    ::mlir::RankedTensorType getWholeType() {
+      return getWhole() ? ::llvm::cast<::mlir::RankedTensorType>(*getWhole()) : getTensorType();
     }
   }];
 }

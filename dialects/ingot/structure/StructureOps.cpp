@@ -4,6 +4,7 @@
 #include "dialects/ingot/analysis/TileSpace.h"
 #include "dialects/ingot/exchange/Mesh.h"
 #include "dialects/ingot/ir/Dialect.h"
+#include "dialects/ingot/partition/Partition.h"
 #include "dialects/ingot/support/Verification.h"
 
 #include "mlir/IR/Matchers.h"
@@ -37,9 +38,19 @@ LogicalResult GatheredAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 LogicalResult StateOp::verify() {
   RankedTensorType type = getTensorType();
   auto fail = [&](const Twine &message) { return emitOpError(message); };
-  if (failed(ingot::detail::checkType(fail, "C1", "the initial value", type,
-                                      getInitial().getType())))
+  if (failed(ingot::detail::checkType(fail, "C1", "the initial value",
+                                      getWholeType(), getInitial().getType())))
     return failure();
+  if (getWhole()) {
+    Attribute partition = (*this)->getAttr(kPartitionAttr);
+    Mesh mesh = Mesh::of(*this);
+    if (!partition ||
+        !Partition::check(partition, getWholeType(), mesh).empty() ||
+        Partition::get(partition, getWholeType(), mesh).getLocalType() != type)
+      return emitOpError("C11: a part of ")
+             << getWholeType() << " must have the partition that makes it, got "
+             << type;
+  }
 
   Type element = type.getElementType();
   if (ShardAttr shard = getShardAttr();

@@ -494,6 +494,7 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
     Value bucket = exec::BufferOp::create(builder, loc, gather.bucket,
                                           exec::Space::State, gather.offset);
     ingot_bucket_desc desc = {};
+    desc.axes = INGOT_DATA;
     desc.elements = gather.bucket.getNumElements();
     desc.type = getAbiType(gather.bucket.getElementType());
     desc.number = static_cast<int32_t>(firstGather + number);

@@ -8,6 +8,7 @@
 #include "dialects/ingot/ir/InputAttributes.h"
 #include "dialects/ingot/ir/Signature.h"
 #include "dialects/ingot/ir/States.h"
+#include "dialects/ingot/partition/Partition.h"
 #include "dialects/ingot/support/ElementTypes.h"
 #include "runtime/abi/Abi.h"
 
@@ -39,6 +40,24 @@ static void describeTensor(StringRef name, ShapedType type,
   described.shape = type.getShape().vec();
 }
 
+/// Describes of which tensor the state is a part.
+static runtime::PartitionSpec describePartition(StateOp state) {
+  RankedTensorType whole = state.getWholeType();
+  Partition partition =
+      Partition::get(state->getAttr(kPartitionAttr), whole, Mesh::of(state));
+  runtime::PartitionSpec described;
+  described.whole = whole.getShape().vec();
+  for (const DimPartition &dim : partition.getDims()) {
+    runtime::SplitDim &split = described.dims.emplace_back();
+    for (int64_t axis : dim.axes)
+      split.axes |= int64_t(1) << axis;
+    if (dim.segments.size() > 1)
+      split.segments.assign(dim.segments.begin(), dim.segments.end());
+    split.pad = dim.pad;
+  }
+  return described;
+}
+
 static runtime::StateSpec describeState(StateOp state, WeightsKind weights) {
   runtime::StateSpec described;
   describeTensor(state.getSymName(), state.getTensorType(), described);
@@ -63,6 +82,8 @@ static runtime::StateSpec describeState(StateOp state, WeightsKind weights) {
         state->getAttrOfType<IntegerAttr>(exec::kOffsetAttr).getInt();
   if (ShardAttr shard = state.getShardAttr())
     described.shard = {shard.getFirst(), shard.getOf()};
+  if (state.getWhole())
+    described.partition = describePartition(state);
   return described;
 }
 
@@ -263,6 +284,12 @@ runtime::ModuleSpec ingot::buildManifest(ModuleOp module, WeightsKind weights) {
   manifest.lossTerms = describeLoss(getArray(kLossTermsAttr));
   manifest.optimizer = getText(kOptimizerAttr);
   manifest.dataParallel = module->hasAttr(kDataParallelAttr);
+  if (module->hasAttr(kMeshAttr)) {
+    Mesh mesh = Mesh::of(module);
+    for (size_t axis = 0; axis < kNumAxes; ++axis)
+      manifest.mesh.push_back(
+          std::max<int64_t>(mesh.getSize(static_cast<Axis>(axis)), 1));
+  }
   manifest.weights = weights;
   if (auto crc = module->getAttrOfType<IntegerAttr>(kWeightsCrcAttr))
     manifest.weightsCrc = crc.getInt();

@@ -180,7 +180,7 @@ ingot::runtime::evaluate(const RunContext &context, const Datasets &datasets,
                          const std::vector<size_t> &variants) {
   Session &session = context.session;
   const Options &options = context.options;
-  Communicator &ranks = context.ranks;
+  Communicator &ranks = context.dataRanks;
   Console &console = context.console;
   const Manifest &manifest = session.getManifest();
   EvaluationSums sums(*session.findFunction("eval_step")->spec);

@@ -52,7 +52,7 @@ ParameterInspector::ParameterInspector(const RunContext &context,
   for (const StateSpec &spec : session.getManifest().states) {
     if (spec.role != StateRole::Parameter)
       continue;
-    if (spec.shard && session.getRanks() > 1) {
+    if (spec.partition || (spec.shard && session.getRanks() > 1)) {
       divided.push_back(spec.name);
       continue;
     }

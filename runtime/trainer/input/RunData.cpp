@@ -47,7 +47,7 @@ int64_t RunData::count(const Datasets &data) {
 }
 
 int64_t RunData::getStepParts() const {
-  return context.getManifest().gradAccumulation * context.ranks.getSize();
+  return context.getManifest().gradAccumulation * context.dataRanks.getSize();
 }
 
 int64_t RunData::getStepSamples() const {
@@ -264,7 +264,7 @@ std::unique_ptr<Feed> RunData::makeFeed(int64_t step, int64_t end) const {
         context.options.data, static_cast<uint64_t>(start.seed),
         /*isTraining=*/true, [this] { order->cancel(); }, isDiagnosed);
   TrainingPlan plan{step, end, context.getManifest().gradAccumulation,
-                    context.ranks.getRank(), context.ranks.getSize()};
+                    context.dataRanks.getRank(), context.dataRanks.getSize()};
   return std::make_unique<Feed>(
       planTraining(plan, *sampler, training, inputs), inputs,
       context.options.data, static_cast<uint64_t>(start.seed),

@@ -42,8 +42,8 @@ static const char *findPart(const StateSpec &state) {
   }
 }
 
-/// Returns a part of the function's memory on the first of `ranks`, which has
-/// the largest shards, with the payloads of all ranks.
+/// Returns a part of the function's memory on the first of `ranks` along data,
+/// which has the largest shards, with the payloads of all of them.
 static int64_t getMemory(const Manifest &manifest, const FunctionSpec &function,
                          const std::string &key, int64_t ranks) {
   int64_t bytes = getMemory(function, key.c_str());
@@ -99,8 +99,9 @@ static ordered_json describeInputs(const FunctionSpec &step) {
 }
 
 std::string ingot::runtime::inspectAsJson(const Manifest &manifest,
-                                          int64_t ranks) {
+                                          const RankMesh &mesh) {
   const FunctionSpec &step = findLargestStep(manifest);
+  const int64_t ranks = mesh.getSize(INGOT_DATA);
   ordered_json json = {{"model", manifest.model},
                        {"producer", manifest.producer},
                        {"command", manifest.command},
@@ -111,7 +112,7 @@ std::string ingot::runtime::inspectAsJson(const Manifest &manifest,
                        {"optimizer", manifest.optimizer},
                        {"batch", manifest.batch},
                        {"grad_accumulation", manifest.gradAccumulation},
-                       {"ranks", ranks}};
+                       {"ranks", mesh.getSize(mesh.getAxes())}};
   json["peak_bytes"] = getMemory(manifest, step, "peak_bytes", ranks);
   for (const char *part : memoryParts)
     json[part] = getMemory(manifest, step, part, ranks);
@@ -160,8 +161,9 @@ static std::string formatShape(const TensorSpec &tensor) {
 }
 
 std::string ingot::runtime::inspectAsText(const Manifest &manifest,
-                                          int64_t ranks) {
+                                          const RankMesh &mesh) {
   const FunctionSpec &step = findLargestStep(manifest);
+  const int64_t ranks = mesh.getSize(INGOT_DATA);
   std::string text = fmt::format(
       "{}: {} for {}, loss {}, optimizer {}, precision {}, batch {}\n",
       manifest.model, manifest.producer, manifest.target.kind, manifest.loss,

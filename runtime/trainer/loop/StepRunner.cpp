@@ -21,8 +21,8 @@ StepRunner::StepRunner(const RunContext &context, const RunData &data,
     : context(context), data(data), plan(plan), hooks(hooks),
       progress(progress), log(log) {
   for (size_t variant : data.getVariants())
-    costs.push_back(
-        getStepCost(context.getManifest(), variant, context.ranks.getSize()));
+    costs.push_back(getStepCost(context.getManifest(), variant,
+                                context.dataRanks.getSize()));
   if (std::none_of(hooks.begin(), hooks.end(),
                    [](auto &hook) { return hook->needsEachStep(); }))
     stepsAhead = context.session.getRunsAhead();

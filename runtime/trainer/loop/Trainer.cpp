@@ -126,7 +126,7 @@ RunSettings Trainer::describeSettings() const {
   settings.minLr = options.run.minLr;
   // A run that ends with its stream goes on with the next one.
   settings.totalSteps = plan.isEndless() ? 0 : plan.getTotal();
-  settings.ranks = context.ranks.getSize();
+  settings.ranks = context.dataRanks.getSize();
   settings.stepSamples = data.getStepSamples();
   if (Sampler *sampler = data.getSampler()) {
     Sampler::Position position = sampler->getPosition(plan.getStep());

@@ -30,6 +30,9 @@ struct RunContext {
   Options &options;
   Console &console;
   Communicator &ranks;
+  /// The ranks along data, which have samples of their own. Ranks along other
+  /// axes have the samples of one of these.
+  Communicator &dataRanks;
   Outcome &outcome;
   const StopRequest &stop;
 

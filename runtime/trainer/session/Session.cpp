@@ -20,9 +20,9 @@
 using namespace ingot::runtime;
 
 Session::Session(const ingot_module_t &module, const Manifest &manifest,
-                 int64_t rank, int64_t ranks)
-    : module(module), manifest(manifest),
-      device(openDevice(module, manifest, ranks)),
+                 const RankMesh &mesh, int64_t rank)
+    : module(module), manifest(manifest), mesh(mesh), rank(rank),
+      device(openDevice(module, manifest, mesh.getSize(INGOT_DATA))),
       transfers(device->getTransfers()) {
   for (size_t i = 0; i < manifest.functions.size(); ++i) {
     Function function;
@@ -39,8 +39,8 @@ Session::Session(const ingot_module_t &module, const Manifest &manifest,
     functions.push_back(function);
   }
   context.device = device.get();
-  context.rank = rank;
-  context.rankCount = ranks;
+  context.rank = mesh.getPlace(rank, INGOT_DATA);
+  context.rankCount = mesh.getSize(INGOT_DATA);
   hostState = device->getState();
   hostInputs = device->getArena();
   layOutShards();
@@ -305,10 +305,27 @@ const char *Session::readShard(const StateSpec &spec) {
               held.getCount() * size);
 }
 
-char *Session::makeWhole(const StateSpec &spec) {
-  Block &block = whole[&spec];
-  block = Block(spec.getAlignedBytes(), "the whole of a state in shards");
-  return block.getData();
+PartPlaces Session::getPlaces(const StateSpec &spec, int64_t ofRank) const {
+  if (!spec.partition)
+    return PartPlaces::ofWhole(spec.getElements());
+  std::vector<PartOfDim> dims;
+  for (size_t i = 0; i < spec.partition->dims.size(); ++i) {
+    const SplitDim &dim = spec.partition->dims[i];
+    auto axes = static_cast<int32_t>(dim.axes);
+    PartOfDim &part = dims.emplace_back();
+    part = {mesh.getPlace(ofRank, axes), mesh.getSize(axes), dim.segments,
+            dim.pad};
+    if (part.segments.empty())
+      part.segments = {spec.partition->whole[i]};
+  }
+  return PartPlaces(std::move(dims));
+}
+
+bool Session::isFirstHolder(const StateSpec &spec, int64_t ofRank) const {
+  int32_t axes = spec.getSplitAxes();
+  if (spec.shard || spec.isOwn())
+    axes |= INGOT_DATA;
+  return mesh.getPlace(ofRank, mesh.getAxes() & ~axes) == 0;
 }
 
 const char *Session::read(const char *place, int64_t bytes) {

@@ -10,11 +10,13 @@
 #define INGOT_RUNTIME_TRAINER_SESSION_SESSION_H
 
 #include "runtime/abi/Abi.h"
+#include "runtime/comm/RankMesh.h"
 #include "runtime/core/Context.h"
 #include "runtime/core/Device.h"
 #include "runtime/core/File.h"
 #include "runtime/core/Manifest.h"
 #include "runtime/core/Memory.h"
+#include "runtime/core/PartPlaces.h"
 
 #include <array>
 #include <map>
@@ -53,10 +55,10 @@ class Console;
 
 class Session {
 public:
-  /// Checks the module and opens its device, as `rank` of `ranks`. Throws
-  /// failure.
+  /// Checks the module and opens its device, as a rank of the mesh of a run.
+  /// Throws failure.
   Session(const ingot_module_t &module, const Manifest &manifest,
-          int64_t rank = 0, int64_t ranks = 1);
+          const RankMesh &mesh = {}, int64_t rank = 0);
 
   const Manifest &getManifest() const { return manifest; }
   const ingot_module_t &getModule() const { return module; }
@@ -81,23 +83,42 @@ public:
 
   /// Returns the host's address of a state. It is valid between fetchState()
   /// and storeState(), and at first, when all states are zero. A sharded state
-  /// has only the elements of getHeld() there, unless makeWhole() was called.
+  /// has only the elements of getHeld() there, and one in parts those of this
+  /// rank, unless setWhole() was called.
   char *getPlace(const StateSpec &spec) {
     return const_cast<char *>(std::as_const(*this).getPlace(spec));
   }
   const char *getPlace(const StateSpec &spec) const {
-    if (!spec.shard)
-      return hostState + spec.offset;
-    auto found = whole.find(&spec);
-    return found == whole.end() ? hostShards + shardOffsets.at(&spec)
-                                : found->second.getData();
+    if (const char *all = findWhole(spec))
+      return all;
+    return spec.shard ? hostShards + shardOffsets.at(&spec)
+                      : hostState + spec.offset;
   }
-  /// Gives a sharded state room for all of its elements on the host, which
-  /// getPlace() returns from now on, with nothing in it.
-  char *makeWhole(const StateSpec &spec);
+  /// Gives a state that ranks have shards or parts of all of its elements on
+  /// the host, as files have them, which getPlace() returns from now on.
+  void setWhole(const StateSpec &spec, Block elements) {
+    whole[&spec] = std::move(elements);
+  }
+  /// Returns these elements; null if there are none.
+  const char *findWhole(const StateSpec &spec) const {
+    auto found = whole.find(&spec);
+    return found == whole.end() ? nullptr : found->second.getData();
+  }
   /// Returns the host's address of all states that are not sharded.
   char *getStates() { return hostState; }
+  /// Returns how many ranks have samples of their own: those along `data`.
   int64_t getRanks() const { return context.rankCount; }
+  /// Returns where a rank's elements of a state are in the whole of it: those
+  /// of this rank, or of any.
+  PartPlaces getPlaces(const StateSpec &spec) const {
+    return getPlaces(spec, rank);
+  }
+  PartPlaces getPlaces(const StateSpec &spec, int64_t ofRank) const;
+  /// Whether no rank before one has the same elements of a state.
+  bool isFirstHolder(const StateSpec &spec, int64_t ofRank) const;
+  bool isFirstHolder(const StateSpec &spec) const {
+    return isFirstHolder(spec, rank);
+  }
   /// Returns the elements of the state that this rank holds.
   ElementRange getHeld(const StateSpec &spec) const {
     return spec.getHeld(context.rank, context.rankCount);
@@ -157,6 +178,8 @@ private:
 
   const ingot_module_t &module;
   const Manifest &manifest;
+  RankMesh mesh;
+  int64_t rank;
   std::string sidecar;
   std::unique_ptr<Device> device;
   /// Destroyed before the device, because it caches objects of its libraries.
@@ -177,7 +200,7 @@ private:
   char *shards = nullptr;
   int64_t shardBytes = 0;
   std::map<const StateSpec *, int64_t> shardOffsets;
-  /// The sharded states that have room for all elements.
+  /// All elements of states in shards or parts.
   std::map<const StateSpec *, Block> whole;
 
   char *hostState, *hostShards = nullptr, *hostInputs = nullptr;

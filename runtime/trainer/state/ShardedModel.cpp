@@ -5,6 +5,7 @@
 #include "runtime/checkpoint/TensorFiles.h"
 #include "runtime/comm/Communicator.h"
 #include "runtime/core/files/Crc32.h"
+#include "runtime/trainer/state/StateValues.h"
 
 #include <algorithm>
 #include <array>
@@ -16,10 +17,10 @@ using namespace ingot::runtime;
 
 bool ingot::runtime::isModelInShards(const Session &session) {
   const std::vector<StateSpec> &states = session.getManifest().states;
-  return session.getRanks() > 1 &&
-         std::any_of(states.begin(), states.end(), [](const StateSpec &spec) {
-           return spec.isModel() && spec.shard;
-         });
+  return std::any_of(states.begin(), states.end(), [&](const StateSpec &spec) {
+    return spec.isModel() &&
+           (spec.partition || (spec.shard && session.getRanks() > 1));
+  });
 }
 
 void ingot::runtime::compareWeights(const Session &session, Communicator &ranks,
@@ -41,18 +42,28 @@ void ingot::runtime::gatherModel(Session &session, Communicator &ranks) {
   // Elements of each rank that are in flight.
   constexpr int64_t most = 1 << 20;
   const int64_t size = ranks.getSize(), rank = ranks.getRank();
+  const RankMesh &mesh = ranks.getMesh();
   for (const StateSpec &spec : session.getManifest().states) {
-    if (!spec.isModel() || !spec.shard)
+    if (!spec.isModel() || (!spec.shard && !spec.partition))
       continue;
+    // What each rank sends; nothing where an earlier one has the same.
     std::vector<ElementRange> held;
     int64_t largest = 0;
     for (int64_t i = 0; i < size; ++i) {
-      held.push_back(spec.getHeld(i, size));
+      held.push_back(session.isFirstHolder(spec, i)
+                         ? spec.getHeld(mesh.getPlace(i, INGOT_DATA),
+                                        mesh.getSize(INGOT_DATA))
+                         : ElementRange());
       largest = std::max(largest, held.back().getCount());
     }
     const int64_t bytes = getSize(spec.dtype);
-    const char *own = session.getPlace(spec) + held[rank].begin * bytes;
-    char *whole = rank == 0 ? session.makeWhole(spec) : nullptr;
+    Block gathered;
+    char *whole = nullptr;
+    if (rank == 0) {
+      gathered = Block(spec.getWholeElements() * bytes,
+                       "the whole of a state in shards");
+      whole = gathered.getData();
+    }
     std::vector<char> part, all;
     for (int64_t at = 0; at < largest; at += most) {
       int64_t each = std::min(most, largest - at);
@@ -62,13 +73,23 @@ void ingot::runtime::gatherModel(Session &session, Communicator &ranks) {
       part.assign(each * bytes, 0);
       all.resize(part.size() * size);
       if (int64_t some = count(held[rank]))
-        std::memcpy(part.data(), own + at * bytes, some * bytes);
+        readValues(session, spec, held[rank].begin + at, some, part.data(),
+                   spec.dtype);
       ranks.allGather(part.data(), all.data(), each * bytes,
                       "weights to export");
-      for (int64_t i = 0; whole && i < size; ++i)
-        if (int64_t some = count(held[i]))
-          std::memcpy(whole + (held[i].begin + at) * bytes,
-                      all.data() + i * each * bytes, some * bytes);
+      for (int64_t i = 0; whole && i < size; ++i) {
+        int64_t some = count(held[i]), first = held[i].begin + at;
+        const char *from = all.data() + i * each * bytes;
+        session.getPlaces(spec, i).forEach(
+            {first, first + some}, [&](const PartPlaces::Run &run) {
+              if (run.whole >= 0)
+                std::memcpy(whole + run.whole * bytes,
+                            from + (run.first - first) * bytes,
+                            run.count * bytes);
+            });
+      }
     }
+    if (whole)
+      session.setWhole(spec, std::move(gathered));
   }
 }

@@ -55,6 +55,7 @@ static void drawNormal(Session &session, const StateSpec &spec, uint64_t seed) {
   double mean = spec.init.mean.value_or(0);
   double deviation = spec.init.deviation.value_or(0);
   ElementRange held = session.getHeld(spec);
+  const PartPlaces places = session.getPlaces(spec);
   std::atomic<int64_t> next = held.begin;
   auto draw = [&] {
     // Each name has its own stream, so that values do not depend on other
@@ -63,9 +64,13 @@ static void drawNormal(Session &session, const StateSpec &spec, uint64_t seed) {
     std::array<double, kPiece> values;
     for (int64_t i; (i = next.fetch_add(kPiece)) < held.end;) {
       int64_t some = std::min(kPiece, held.end - i);
-      random.seek(i);
-      for (int64_t k = 0; k < some; ++k)
-        values[k] = mean + deviation * random.normal();
+      // Those of the whole tensor, whatever part of it a rank has.
+      places.forEach({i, i + some}, [&](const PartPlaces::Run &run) {
+        random.seek(std::max<int64_t>(run.whole, 0));
+        for (int64_t k = 0; k < run.count; ++k)
+          values[run.first - i + k] =
+              run.whole < 0 ? 0 : mean + deviation * random.normal();
+      });
       writeValues(session, spec, i, some, values.data(), DType::F64);
     }
   };
@@ -91,10 +96,10 @@ static std::string describe(const std::vector<int64_t> &shape) {
 /// Throws unless a tensor can be copied into a state.
 static void checkTensor(const StateSpec &spec, const TensorView &tensor,
                         const std::string &where) {
-  if (tensor.shape != spec.shape)
+  if (tensor.shape != spec.getWholeShape())
     throw badInput(where,
                    "shape " + describe(tensor.shape) + ", the model has " +
-                       describe(spec.shape),
+                       describe(spec.getWholeShape()),
                    "use weights of the same model");
   bool sameKind = tensor.dtype == spec.dtype ||
                   (isFloat(tensor.dtype) && isFloat(spec.dtype));
@@ -109,14 +114,22 @@ static void checkTensor(const StateSpec &spec, const TensorView &tensor,
 static void assignState(Session &session, const StateSpec &spec,
                         const TensorView &tensor, const std::string &where) {
   checkTensor(spec, tensor, where);
-  ElementRange held = session.getHeld(spec);
-  writeValues(session, spec, held.begin, held.getCount(),
-              tensor.data.data() + held.begin * getSize(tensor.dtype),
-              tensor.dtype);
+  session.getPlaces(spec).forEach(
+      session.getHeld(spec), [&](const PartPlaces::Run &run) {
+        if (run.whole >= 0)
+          writeValues(session, spec, run.first, run.count,
+                      tensor.data.data() + run.whole * getSize(tensor.dtype),
+                      tensor.dtype);
+      });
 }
 
 TensorView ingot::runtime::viewState(const Session &session,
                                      const StateSpec &spec) {
+  if (const char *whole = session.findWhole(spec))
+    return {spec.dtype,
+            spec.getWholeShape(),
+            {whole, static_cast<size_t>(spec.getWholeElements() *
+                                        getSize(spec.dtype))}};
   TensorView view{spec.dtype, spec.shape, {}};
   if (spec.halves.empty())
     view.data = {session.getPlace(spec), static_cast<size_t>(spec.getBytes())};
@@ -227,41 +240,97 @@ void ingot::runtime::initializeState(Session &session, uint64_t seed,
     refreshCopies(session);
 }
 
-/// Assembles the elements of a state that this rank holds from the saved
-/// shards. Returns false if no shard has any of them.
+namespace {
+
+/// A piece of a state in a file of a rank: elements of its shard, part, or
+/// both.
+class SavedPiece {
+public:
+  /// Throws badInput unless it fits the state.
+  SavedPiece(const StateSpec &spec, const TensorView &piece,
+             const std::string &place, const std::string &where)
+      : piece(piece) {
+    char *end = nullptr;
+    range.begin = std::strtoll(place.c_str(), &end, 10);
+    std::optional<PartPlaces> part;
+    if (*end == ' ')
+      part = PartPlaces::parse(end + 1);
+    bool isPart = part && part->getWholeShape() == spec.getWholeShape();
+    if (*end == 0)
+      part = PartPlaces::ofWhole(spec.getWholeElements());
+    int64_t count = piece.shape.size() == 1 ? piece.shape[0] : -1;
+    bool isThere = *end == 0 || isPart;
+    if (!isThere || count < 0 || range.begin < 0 ||
+        range.begin > part->getElements() - count || !isFloat(piece.dtype) ||
+        !isFloat(spec.dtype))
+      throw badInput(where,
+                     "a shard does not fit the model's " +
+                         describe(spec.getWholeShape()),
+                     "resume with a trainer of the same model and optimizer");
+    range.end = range.begin + count;
+    part->forEach(range, [&](const PartPlaces::Run &run) {
+      if (run.whole >= 0)
+        runs.push_back(run);
+    });
+    std::sort(runs.begin(), runs.end(),
+              [](const auto &a, const auto &b) { return a.whole < b.whole; });
+  }
+
+  /// Writes those elements of a run of the state that are in the piece. Returns
+  /// their number.
+  int64_t write(Session &session, const StateSpec &spec,
+                const PartPlaces::Run &to) const {
+    auto next = std::partition_point(runs.begin(), runs.end(),
+                                     [&](const PartPlaces::Run &run) {
+                                       return run.whole + run.count <= to.whole;
+                                     });
+    int64_t written = 0;
+    for (; next != runs.end() && next->whole < to.whole + to.count; ++next) {
+      int64_t begin = std::max(next->whole, to.whole);
+      int64_t count =
+          std::min(next->whole + next->count, to.whole + to.count) - begin;
+      int64_t from = next->first - range.begin + begin - next->whole;
+      writeValues(session, spec, to.first + begin - to.whole, count,
+                  piece.data.data() + from * getSize(piece.dtype), piece.dtype);
+      written += count;
+    }
+    return written;
+  }
+
+private:
+  const TensorView &piece;
+  ElementRange range;
+  /// In the order of the whole tensor.
+  std::vector<PartPlaces::Run> runs;
+};
+
+} // namespace
+
+/// Assembles the elements of a state that this rank holds from what ranks have
+/// saved. Returns false if none has any of them.
 static bool assignShards(Session &session, const StateSpec &spec,
                          const std::vector<SafeTensors> &shards,
                          const std::string &where) {
-  ElementRange held = session.getHeld(spec);
-  int64_t found = 0;
-  bool isThere = false;
+  std::vector<SavedPiece> pieces;
   for (const SafeTensors &shard : shards) {
     auto tensor = shard.tensors.find(spec.name);
-    auto start = shard.metadata.find(spec.name);
-    if (tensor == shard.tensors.end() || start == shard.metadata.end())
-      continue;
-    isThere = true;
-    const TensorView &piece = tensor->second;
-    int64_t first = std::strtoll(start->second.c_str(), nullptr, 10);
-    int64_t count = piece.shape.size() == 1 ? piece.shape[0] : -1;
-    if (count < 0 || first < 0 || first > spec.getElements() - count ||
-        !isFloat(piece.dtype) || !isFloat(spec.dtype))
-      throw badInput(where,
-                     "a shard does not fit the model's " + describe(spec.shape),
-                     "resume with a trainer of the same model and optimizer");
-    int64_t begin = std::max(first, held.begin);
-    int64_t end = std::min(first + count, held.end);
-    if (begin >= end)
-      continue;
-    writeValues(session, spec, begin, end - begin,
-                piece.data.data() + (begin - first) * getSize(piece.dtype),
-                piece.dtype);
-    found += end - begin;
+    auto place = shard.metadata.find(spec.name);
+    if (tensor != shard.tensors.end() && place != shard.metadata.end())
+      pieces.emplace_back(spec, tensor->second, place->second, where);
   }
-  if (isThere && found != held.getCount())
+  int64_t missing = 0;
+  session.getPlaces(spec).forEach(
+      session.getHeld(spec), [&](const PartPlaces::Run &run) {
+        if (run.whole < 0)
+          return;
+        missing += run.count;
+        for (const SavedPiece &piece : pieces)
+          missing -= piece.write(session, spec, run);
+      });
+  if (!pieces.empty() && missing != 0)
     throw badInput(where, "shards do not hold all elements",
                    "resume from another checkpoint of the folder");
-  return isThere;
+  return !pieces.empty();
 }
 
 /// Sums the error-feedback residuals of the ranks that saved. Each rank
@@ -343,9 +412,10 @@ void ingot::runtime::restoreState(Session &session,
   refreshCopies(session);
 }
 
-/// Whether every rank has to save its part of the state.
+/// Whether ranks have to save their parts of the state.
 static bool isInShards(const Session &session, const StateSpec &spec) {
-  return (spec.shard || spec.isOwn()) && session.getRanks() > 1;
+  return spec.partition ||
+         ((spec.shard || spec.isOwn()) && session.getRanks() > 1);
 }
 
 SafeTensors ingot::runtime::viewWholeStates(const Session &session) {
@@ -360,18 +430,24 @@ SafeTensors ingot::runtime::viewShards(const Session &session) {
   SafeTensors shards;
   for (const StateSpec &spec : session.getManifest().states) {
     ElementRange held = session.getHeld(spec);
-    if (!spec.isSaved() || !isInShards(session, spec) || held.getCount() == 0)
+    if (!spec.isSaved() || !isInShards(session, spec) || held.getCount() == 0 ||
+        !session.isFirstHolder(spec))
       continue;
-    if (spec.isOwn()) {
-      shards.tensors[spec.name] = viewState(session, spec);
-      continue;
+    TensorView &view = shards.tensors[spec.name];
+    if (spec.isOwn() || !spec.halves.empty()) {
+      view = viewState(session, spec);
+    } else {
+      int64_t size = getSize(spec.dtype);
+      view.dtype = spec.dtype;
+      view.data = {session.getPlace(spec) + held.begin * size,
+                   static_cast<size_t>(held.getCount() * size)};
     }
-    int64_t size = getSize(spec.dtype);
-    shards.tensors[spec.name] = {spec.dtype,
-                                 {held.getCount()},
-                                 {session.getPlace(spec) + held.begin * size,
-                                  static_cast<size_t>(held.getCount() * size)}};
-    shards.metadata[spec.name] = std::to_string(held.begin);
+    if (spec.isOwn())
+      continue;
+    view.shape = {held.getCount()};
+    shards.metadata[spec.name] =
+        std::to_string(held.begin) +
+        (spec.partition ? " " + session.getPlaces(spec).print() : "");
   }
   return shards;
 }
@@ -395,21 +471,32 @@ void ingot::runtime::shareState(Session &session, Communicator &ranks,
   for (const StateSpec &spec : manifest.states)
     if (spec.isOwn())
       own[&spec] = viewState(session, spec).data;
+  // Ranks along other axes may have other parts.
+  Communicator &replicas = ranks.getGroup(INGOT_DATA);
   char *state = session.getStates();
-  ranks.broadcast(state, manifest.stateBytes, 0, "the initial state");
-  ranks.checkEqual(getChecksum(state, manifest.stateBytes), "initial state",
-                   "check the network and the memory of that machine");
+  replicas.broadcast(state, manifest.stateBytes, 0, "the initial state");
+  replicas.checkEqual(getChecksum(state, manifest.stateBytes), "initial state",
+                      "check the network and the memory of that machine");
+  if (&replicas != &ranks) {
+    uint32_t crc = 0;
+    for (const StateSpec &spec : manifest.states)
+      if (spec.isSaved() && !spec.partition && !spec.shard && !spec.isOwn())
+        readPieces(session, spec, [&](std::string_view bytes) {
+          crc = computeCrc32(bytes, crc);
+        });
+    ranks.checkEqual(crc, "initial state", "give all ranks the same weights");
+  }
   for (const auto &[spec, value] : own)
     std::memcpy(session.getPlace(*spec), value.data(), value.size());
-  // Ranks train on different samples, and dropout differs between them. Rank
-  // 0's seed does not change, because it is the one in checkpoints.
+  // Ranks along data train on different samples, and dropout differs between
+  // them. Rank 0's seed does not change, because it is the one in checkpoints.
   constexpr uint64_t spread = 0x9E3779B97F4A7C15;
   for (const StateSpec &spec : manifest.states)
     if (spec.role == StateRole::Seed) {
       uint64_t seed;
       char *place = session.getPlace(spec);
       std::memcpy(&seed, place, sizeof(seed));
-      seed += spread * static_cast<uint64_t>(ranks.getRank());
+      seed += spread * static_cast<uint64_t>(replicas.getRank());
       std::memcpy(place, &seed, sizeof(seed));
     } else if (spec.role == StateRole::Coordinates) {
       RankMesh::Sizes place = ranks.getMesh().getCoordinates(ranks.getRank());

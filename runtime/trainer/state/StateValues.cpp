@@ -30,7 +30,7 @@ static std::array<char *, 2> findHalves(const Session &session,
 void ingot::runtime::readValues(const Session &session, const StateSpec &spec,
                                 int64_t first, int64_t count, void *to,
                                 DType toType) {
-  if (spec.halves.empty()) {
+  if (spec.halves.empty() || session.findWhole(spec)) {
     convert(session.getPlace(spec) + first * getSize(spec.dtype), spec.dtype,
             to, toType, count);
     return;

@@ -18,7 +18,8 @@ namespace ingot::runtime {
 
 /// Copies elements [first, first + count) of a state to or from memory of
 /// another type, and converts them. This rank must hold these elements of a
-/// sharded state.
+/// sharded state. Elements are those of its part of a state in parts, or of
+/// all, once there are all (Session::setWhole).
 void readValues(const Session &session, const StateSpec &spec, int64_t first,
                 int64_t count, void *to, DType toType);
 void writeValues(Session &session, const StateSpec &spec, int64_t first,

@@ -54,7 +54,7 @@ namespace {
 /// infinities.
 class InitialValues {
 public:
-  explicit InitialValues(Session &session) {
+  explicit InitialValues(Session &session) : session(session) {
     try {
       weights.emplace(session);
     } catch (const Error &) {
@@ -68,6 +68,7 @@ public:
                   DType dtype);
 
 private:
+  const Session &session;
   std::optional<CompiledWeights> weights;
   std::array<double, kPiece> values;
 };
@@ -87,10 +88,18 @@ const char *InitialValues::get(const StateSpec &spec, int64_t first,
   const TensorView *tensor = weights && spec.init.kind == InitKind::Weights
                                  ? weights->find(spec.name)
                                  : nullptr;
-  if (!tensor || !isFloat(tensor->dtype) || tensor->shape != spec.shape)
+  if (!tensor || !isFloat(tensor->dtype) ||
+      tensor->shape != spec.getWholeShape())
     return nullptr;
-  convert(tensor->data.data() + first * getSize(tensor->dtype), tensor->dtype,
-          values.data(), dtype, count);
+  session.getPlaces(spec).forEach(
+      {first, first + count}, [&](const PartPlaces::Run &run) {
+        if (run.whole >= 0)
+          convert(tensor->data.data() + run.whole * getSize(tensor->dtype),
+                  tensor->dtype,
+                  reinterpret_cast<char *>(values.data()) +
+                      (run.first - first) * getSize(dtype),
+                  dtype, run.count);
+      });
   return reinterpret_cast<const char *>(values.data());
 }
 
@@ -167,10 +176,15 @@ ingot::runtime::findNotFinite(Session &session,
       continue;
     LiveValues values(session, *spec);
     auto [begin, end] = values.getHeld();
-    for (int64_t i = begin; i < end; i += kPiece) {
-      int64_t count = std::min(kPiece, end - i);
-      check.look(*spec, values.get(i, count, dtype), i, count, dtype);
-    }
+    // Padding of a part may hold anything.
+    session.getPlaces(*spec).forEach(
+        {begin, end}, [&](const PartPlaces::Run &run) {
+          int64_t last = run.whole < 0 ? run.first : run.first + run.count;
+          for (int64_t i = run.first; i < last; i += kPiece) {
+            int64_t count = std::min(kPiece, last - i);
+            check.look(*spec, values.get(i, count, dtype), i, count, dtype);
+          }
+        });
     check.end(*spec, end - begin);
   }
   return check.found;

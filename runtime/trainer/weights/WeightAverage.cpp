@@ -29,6 +29,9 @@ WeightAverage::WeightAverage(Session &session, double decay)
   for (const StateSpec &spec : manifest.states) {
     if (spec.role != StateRole::Parameter)
       continue;
+    if (spec.partition)
+      throw usageError("--ema", "ranks have parts of the weights",
+                       "leave it out, or compile without --mesh");
     if (spec.shard && session.getRanks() > 1)
       throw usageError("--ema", "the weights are divided over the ranks",
                        "compile with --zero 2");

@@ -167,7 +167,7 @@ std::string_view ModelWriter::takeLiteral(int64_t count) {
 void ModelWriter::writeState(const ExportPiece &piece, AtomicFile &to) {
   const StateSpec &spec = *session.getManifest().findState(piece.state);
   constexpr int64_t most = 1 << 20;
-  int64_t elements = spec.getElements();
+  int64_t elements = spec.getWholeElements();
   for (int64_t i = 0; i < elements; i += most) {
     int64_t count = std::min(most, elements - i);
     converted.resize(count * getSize(piece.dtype));

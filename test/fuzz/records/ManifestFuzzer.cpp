@@ -12,6 +12,7 @@
 #include "runtime/core/Manifest.h"
 #include "runtime/core/text/BoundedJson.h"
 #include "runtime/trainer/inspect/Inspect.h"
+#include "runtime/trainer/session/ModuleMesh.h"
 
 using namespace ingot::runtime;
 
@@ -23,9 +24,11 @@ void ingot::fuzz::read(std::string_view bytes) {
       json["abi"] = INGOT_ABI_VERSION;
     Manifest manifest = parseManifest(
         json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
-    for (int64_t ranks : {1, 2, 1024}) {
-      touch(inspectAsJson(manifest, ranks));
-      touch(inspectAsText(manifest, ranks));
+    int64_t fewest = getMesh(manifest, std::nullopt).getSize(~INGOT_DATA);
+    for (int64_t data : {1, 2, 1024}) {
+      RankMesh mesh = getMesh(manifest, data * fewest);
+      touch(inspectAsJson(manifest, mesh));
+      touch(inspectAsText(manifest, mesh));
     }
   } catch (const Error &error) {
     if (error.getCode() != ExitCode::Failed || error.getHint().empty())

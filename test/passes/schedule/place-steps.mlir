@@ -129,17 +129,17 @@ func.func @forward(%x: tensor<4x4xf32> {ingot.name = "x", ingot.kind = "data"},
 //   CHECK-DAG: ingot.state parameter @u {{.*}}exec.offset = 320
 //   CHECK-DAG: ingot.state parameter @w {{.*}}exec.offset = 0
 // CHECK-LABEL: exec.step @train_step
-//       CHECK: exec.call @ingot_reduce_scatter_start(bucket = %{{.*}}) <elements = 66>
+//       CHECK: exec.call @ingot_reduce_scatter_start(bucket = %{{.*}}) <elements = 66, axes = 2>
 //       CHECK: %[[SUM:.*]] = exec.buffer arena
-//       CHECK: exec.call @ingot_reduce_scatter_wait(bucket = %[[SUM]]) <elements = 66>
+//       CHECK: exec.call @ingot_reduce_scatter_wait(bucket = %[[SUM]]) <elements = 66, axes = 2>
 //       CHECK: %[[OLD:.*]] = exec.buffer state 0 : memref<66xf32>
-//       CHECK: exec.call @ingot_all_gather_wait(bucket = %[[OLD]]) <elements = 66, number = 2>
+//       CHECK: exec.call @ingot_all_gather_wait(bucket = %[[OLD]]) <elements = 66, number = 2, axes = 2>
 //       CHECK: exec.launch {{.*}} shard = #ingot.shard<first = 0, of = 66>}
 //   CHECK-NOT: exec.call @ingot_copy
 //       CHECK: %[[FIRST:.*]] = exec.buffer state 320 : memref<3xf32>
-//       CHECK: exec.call @ingot_all_gather_start(bucket = %[[FIRST]]) <elements = 3, number = 1, deferred = 1>
+//       CHECK: exec.call @ingot_all_gather_start(bucket = %[[FIRST]]) <elements = 3, number = 1, deferred = 1, axes = 2>
 //       CHECK: %[[NEW:.*]] = exec.buffer state 0 : memref<66xf32>
-//       CHECK: exec.call @ingot_all_gather_start(bucket = %[[NEW]]) <elements = 66, number = 2, deferred = 1>
+//       CHECK: exec.call @ingot_all_gather_start(bucket = %[[NEW]]) <elements = 66, number = 2, deferred = 1, axes = 2>
 ingot.state parameter @w : tensor<40xf32> = dense<1.0> : tensor<40xf32> {gathered = #ingot.gathered<bucket = 1, first = 0, of = 66>}
 ingot.state parameter @u : tensor<3xf32> = dense<1.0> : tensor<3xf32> {gathered = #ingot.gathered<bucket = 0, first = 0, of = 3>}
 ingot.state parameter @v : tensor<2xf32> = dense<1.0> : tensor<2xf32> {gathered = #ingot.gathered<bucket = 1, first = 64, of = 66>}

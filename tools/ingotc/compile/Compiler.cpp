@@ -207,7 +207,7 @@ runtime::WeightsKind Compiler::chooseStorage() {
   int64_t bytes = 0;
   for (auto state : model.module->getOps<StateOp>())
     if (!splatValue(state))
-      bytes += byteSize(state.getTensorType());
+      bytes += byteSize(state.getWholeType());
   return bytes <= kEmbedLimit ? runtime::WeightsKind::Embed
                               : runtime::WeightsKind::Sidecar;
 }
@@ -220,7 +220,7 @@ uint32_t Compiler::writeWeights(const std::string &path) {
   for (auto state : model.module->getOps<StateOp>()) {
     if (splatValue(state) || (!all && state.getRole() == Role::Parameter))
       continue;
-    RankedTensorType type = state.getTensorType();
+    RankedTensorType type = state.getWholeType();
     StringRef bytes = stateBytes(state, storage.emplace_back());
     content.tensors[state.getSymName().str()] = {
         getDType(type.getElementType()), type.getShape().vec(),
@@ -486,7 +486,7 @@ int Compiler::run(LinkInput &link, size_t index) {
   link.kernels.add(before.kernels);
   link.objects = std::move(before.objects);
   link.objects.push_back(std::move(*object));
-  link.dataParallel = pipeline.dataParallel;
+  link.dataParallel = pipeline.hasRanks();
   if (index + 1 < options.archs.size())
     return 0;
   progress.begin("linking");

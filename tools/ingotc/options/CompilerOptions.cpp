@@ -137,7 +137,7 @@ static void splitArchs(CompilerOptions &options) {
 
 /// Throws unless the options are those of a library.
 static void checkLibrary(const CompilerOptions &options) {
-  if (options.pipeline->dataParallel)
+  if (options.pipeline->hasRanks())
     throw usageError("--emit", "a library trains in one process",
                      "leave out --data-parallel, or write a trainer");
   if (!options.output.empty() && !isStaticLibrary(options.output) &&

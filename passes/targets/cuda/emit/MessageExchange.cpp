@@ -54,6 +54,7 @@ Value MessageExchange::getMessages(exec::CallOp call, OpBuilder &builder) {
 static void createCall(OpBuilder &builder, exec::CallOp end, StringRef entry,
                        ArrayRef<Value> buffers, int64_t bytes) {
   ingot_message_desc desc = {};
+  desc.axes = INGOT_DATA;
   desc.bytes = bytes;
   desc.number = static_cast<int32_t>(end.getDesc().getInteger("number"));
   exec::CallOp::create(builder, end.getLoc(), entry, buffers, desc, /*flops=*/0,

@@ -52,7 +52,6 @@ void ReportOptions::bind(CLI::App &app) {
   app.add_option("--ranks", ranks, "Ranks that --inspect plans for")
       ->type_name("N")
       ->check(atLeast(1))
-      ->capture_default_str()
       ->configurable(false)
       ->group(group);
 }

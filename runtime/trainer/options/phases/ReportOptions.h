@@ -24,8 +24,8 @@ enum class DiagnosisForm { Report, Apply, Json };
 
 struct ReportOptions {
   std::optional<InspectForm> inspect;
-  /// The ranks that the plan is for.
-  int64_t ranks = 1;
+  /// The ranks that the plan is for; as few as a run can have if not given.
+  std::optional<int64_t> ranks;
   std::optional<DiagnosisForm> diagnose;
 
   /// Adds the options to the table.

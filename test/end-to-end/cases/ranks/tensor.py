@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ranks that have parts of each layer (--mesh tensor=N)."""
+
+import json
+
+import numpy as np
+from harness import case, check, check_close, golden, initializers, read_log
+from launch import ALONE, compile_for, losses, mpirun, run_ranks
+
+STEPS = 20
+# The models of these tests are too small to be worth it.
+SPLIT = {
+    "mlp": ["--partition", "net.0.weight=0:tensor", "--partition", "net.4.weight=0:tensor"],
+    "cnn": ["--partition", "conv=0:tensor"],
+}
+
+
+def compile_mesh(ingot, g, optimizer, batches, tensor, *flags, split=()):
+    """A trainer of which each of `batches` groups of ranks has a part of the batch."""
+    return compile_for(ingot, g, optimizer, batches, "--mesh", f"tensor={tensor}", *split, *flags)
+
+
+@case("tensor-losses")
+def equal(ingot):
+    """Meshes, ZeRO stages, micro-batches and optimizers make no difference, and two runs have the same bits."""
+    g = golden("mlp")
+    flags = ["--data", g.data, "--steps", STEPS, "--seed", "5", "--eval-data", g.data]
+    for optimizer, ways in {
+        "adamw": ((1, 2, 1, []), (2, 2, 1, ["--zero", "2"]), (1, 5, 1, []), (2, 2, 2, ["--zero", "1"])),
+        "sgd": ((2, 2, 2, []), (2, 2, 1, ["--zero", "3"])),
+    }.items():
+        want = run_ranks(ingot, 1, compile_for(ingot, g, optimizer, 1), *flags)
+        for data, tensor, accumulation, options in ways:
+            trainer = compile_mesh(
+                ingot, g, optimizer, data * accumulation, tensor, *options,
+                "--bucket-mb", "0.01", "--grad-accumulation", str(accumulation), split=SPLIT["mlp"],
+            )  # fmt: skip
+            got = run_ranks(ingot, data * tensor, trainer, *flags)
+            what = f"{optimizer}, data {data}, tensor {tensor}, {accumulation} micro-batches, {options}"
+            check_close(what, [s["loss"] for s in got[0]], [s["loss"] for s in want[0]], 1e-5)
+            for key in ("eval_loss", "eval_accuracy"):
+                check_close(f"{what}: {key}", got[1][-1][key], want[1][-1][key], 1e-5)
+        again = run_ranks(ingot, data * tensor, trainer, *flags)
+        check([s["loss"] for s in again[0]] == [s["loss"] for s in got[0]], f"{what}: other bits")
+
+
+@case("tensor-models")
+def models(ingot):
+    """Convolutions, gradients that are clipped, and 16 bits."""
+    for name, optimizer, options, tolerance in (
+        ("cnn", "momentum", [], 1e-5),
+        ("mlp", "adamw", ["--clip", "--guard"], 1e-5),
+        ("mlp", "adamw", ["--precision", "bf16"], 1e-2),
+        ("mlp", "adamw", ["--precision", "fp16", "--clip"], 1e-2),
+    ):
+        g = golden(name)
+        flags = ["--data", g.data, "--steps", STEPS, "--no-shuffle"]
+        want = losses(ingot, 1, compile_for(ingot, g, optimizer, 1, *options), *flags)
+        trainer = compile_mesh(ingot, g, optimizer, 1, 2, *options, split=SPLIT[name])
+        check_close(f"{name} {options}", losses(ingot, 2, trainer, *flags), want, tolerance)
+
+
+@case("tensor-checkpoints")
+def checkpoints(ingot):
+    """A run goes on with another mesh, and exports what one rank would."""
+    g = golden("mlp")
+    flags = ["--data", g.data, "--seed", "5"]
+    trainers = {
+        (1, 1): compile_for(ingot, g, "adamw", 1),
+        (1, 2): compile_mesh(ingot, g, "adamw", 1, 2, split=SPLIT["mlp"]),
+        (1, 5): compile_mesh(ingot, g, "adamw", 1, 5, split=SPLIT["mlp"]),
+        (2, 2): compile_mesh(ingot, g, "adamw", 2, 2, "--zero", "2", split=SPLIT["mlp"]),
+    }
+    for saving in ((2, 2), (1, 2)):
+        folder = ingot.path(f"run-{saving}")
+        exported = {}
+        mine = ingot.path("saved.onnx")
+        launcher = mpirun(saving[0] * saving[1])
+        ingot.succeed(
+            [*launcher, trainers[saving], *flags, "--steps", "5", "--save", folder, "--export", mine], env=ALONE
+        )
+        weights = initializers(mine)
+        for reading, trainer in trainers.items():
+            ranks = reading[0] * reading[1]
+            path = ingot.path("read.onnx")
+            resume = [*(mpirun(ranks) if ranks > 1 else []), trainer, *flags, "--resume", folder]
+            # No step is left, so that what is exported is what was read.
+            ingot.succeed([*resume, "--steps", "5", "--export", path], env=ALONE)
+            read = initializers(path)
+            for name, value in weights.items():
+                check(np.array_equal(read[name], value), f"{saving} read by {reading}: {name}")
+            log = ingot.path("log.jsonl")
+            ingot.succeed([*resume, "--steps", "10", "--log", log], env=ALONE)
+            exported[reading] = [s["loss"] for s in read_log(log, first=6)[0]]
+        for reading, got in exported.items():
+            check_close(f"{saving} resumed by {reading}", got, exported[1, 1], 1e-5)
+
+
+@case("tensor-results")
+def results(ingot):
+    """What ranks write together is what one rank writes, from weights that they draw, or are given."""
+    g = golden("mlp")
+    for options, given in ((["--weights", "none"], []), ([], ["--init", g.folder / "weights.npz"])):
+        if given:
+            first = ingot.path("first.safetensors")
+            ingot.succeed([compile_for(ingot, g, "adamw", 1), "--data", g.data, "--steps", 1, "--export", first])
+            given = ["--init", first]
+        files = {}
+        for tensor in (1, 2):
+            trainer = (
+                compile_for(ingot, g, "adamw", 1, *options)
+                if tensor == 1
+                else compile_mesh(ingot, g, "adamw", 1, 2, *options, split=SPLIT["mlp"])
+            )
+            model, predictions = ingot.path(f"{tensor}.onnx"), ingot.path(f"{tensor}.npz")
+            ingot.succeed(
+                [
+                    *(mpirun(2) if tensor > 1 else []), trainer, "--data", g.data, "--eval-data", g.data, *given,
+                    "--steps", "5", "--seed", "3", "--export", model, "--predict", predictions,
+                ],
+                env=ALONE,
+            )  # fmt: skip
+            files[tensor] = initializers(model), dict(np.load(predictions))
+        for name, value in files[1][0].items():
+            check_close(f"{name} {options}", files[2][0][name], value, 1e-4)
+        for name, value in files[1][1].items():
+            check_close(f"{name} {options}", files[2][1][name], value, 1e-4)
+
+
+@case("tensor-memory")
+def memory(ingot):
+    """Ranks have parts of weights and moments, and the plan says so."""
+    g = golden("mlp")
+    plans = {}
+    for tensor in (1, 2):
+        flags = ["--mesh", f"tensor={tensor}", *(SPLIT["mlp"] if tensor > 1 else [])]
+        trainer = compile_for(ingot, g, "adamw", 1, *flags)
+        plans[tensor] = json.loads(ingot.succeed([trainer, "--inspect=json"]).out)
+        check(plans[tensor]["ranks"] == tensor, f"{plans[tensor]['ranks']} ranks")
+    split = 4 * (40 * 784 + 40 + 40 * 40 + 10 * 40 + 10)
+    saved = plans[1]["weights_bytes"] - plans[2]["weights_bytes"]
+    check(abs(saved - split / 2) < 512, f"weights: {saved} bytes less, of {split}")
+    saved = plans[1]["optimizer_bytes"] - plans[2]["optimizer_bytes"]
+    check(abs(saved - split) < 1024, f"moments: {saved} bytes less, of {2 * split}")
+
+
+@case("tensor-errors")
+def errors(ingot):
+    g = golden("mlp")
+    trainer = compile_mesh(ingot, g, "adamw", 1, 2, split=SPLIT["mlp"])
+    ingot.check_error([trainer, "--data", g.data, "--steps", 1], 3, "cannot be divided into groups of 2")
+    ingot.check_error([trainer, "--inspect", "--ranks", 3], 3, "cannot be divided into groups of 2")
+    command = ingot.ingotc(g.model, "--loss", g.loss, "--batch", 16, "-o", ingot.path("never"))
+    for flags, message in {
+        ("--mesh", "tensor"): "'tensor' is no axis with its ranks",
+        ("--mesh", "rows=2"): "'rows=2' is no axis with its ranks",
+        ("--mesh", "tensor=0"): "'tensor=0' is no axis with its ranks",
+        ("--mesh", "tensor=2", "--mesh", "tensor=4"): "'tensor' is given twice",
+        ("--partition", "net=0:tensor"): "requires --mesh",
+        ("--mesh", "tensor=2", "--partition", "net=tensor"): "is not REGEX=DIM:AXIS",
+        ("--mesh", "tensor=2", "--partition", "other=0:tensor"): "no state has such a name",
+        ("--mesh", "tensor=2", "--partition", "net.0.bias=1:tensor"): "'net.0.bias' has 1 dimensions",
+        ("--mesh", "tensor=2", "--grad-comm", "int8"): "compression",
+        ("--mesh", "tensor=2", "--target", "cuda"): "GPU",
+    }.items():
+        ingot.check_error([*command, *flags], 2, message)
+    said = ingot.succeed([*command, "--mesh", "tensor=2", "--partition", ".=whole"]).err
+    check("no tensor is split" in said, said)
