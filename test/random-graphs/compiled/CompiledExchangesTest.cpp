@@ -8,14 +8,11 @@
 
 #include "dialects/ingot/exchange/Mesh.h"
 #include "dialects/reference/Interpreter.h"
-#include "mlir/Parser/Parser.h"
-#include "mlir/Pass/PassManager.h"
-#include "passes/Registration.h"
 #include "passes/parallel/Passes.h"
 #include "runtime/comm/Communicator.h"
 #include "runtime/comm/WireCollectives.h"
+#include "test/random-graphs/compiled/CompiledSource.h"
 #include "test/runtime/comm/LocalWire.h"
-#include "tools/ingot-eval/Compiled.h"
 #include "gtest/gtest.h"
 
 #include <thread>
@@ -41,16 +38,14 @@ func.func @f(%x: tensor<4x6xf32> {ingot.name = "x"}) -> (
 
 TEST(CompiledExchanges, MoveWhatTheInterpreterMoves) {
   constexpr int64_t ranks = 8;
-  DialectRegistry registry;
-  registerIngotDialects(registry);
-  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
-  context.loadAllAvailableDialects();
-  auto module = parseSourceString<ModuleOp>(kSource, &context);
+  CompiledSource source(kSource);
+  ModuleOp module = source.getModule();
   ASSERT_TRUE(module);
-  auto function = *module->getOps<func::FuncOp>().begin();
+  auto function = *module.getOps<func::FuncOp>().begin();
   std::vector<std::vector<Tensor>> arguments;
   for (int64_t rank = 0; rank < ranks; ++rank) {
-    Tensor x(RankedTensorType::get({4, 6}, Float32Type::get(&context)));
+    Tensor x(
+        RankedTensorType::get({4, 6}, Float32Type::get(&source.getContext())));
     for (int64_t i = 0; i < x.size(); ++i)
       x.real(i) = static_cast<double>(100 * rank + i);
     arguments.push_back({x});
@@ -58,19 +53,16 @@ TEST(CompiledExchanges, MoveWhatTheInterpreterMoves) {
   auto want = reference::evaluateRanks(function, arguments);
   ASSERT_TRUE(static_cast<bool>(want)) << llvm::toString(want.takeError());
 
-  PassManager passes(&context);
-  passes.addPass(createLowerExchanges());
-  ASSERT_TRUE(succeeded(passes.run(*module)));
-  Mesh mesh = Mesh::of(*module);
+  Mesh mesh = Mesh::of(module);
   for (int64_t rank = 0; rank < ranks; ++rank) {
-    Tensor own(getCoordinatesType(&context));
+    Tensor own(getCoordinatesType(&source.getContext()));
     for (auto [axis, at] : llvm::enumerate(mesh.getCoordinates(rank, ranks)))
       own.integer(static_cast<int64_t>(axis)) = at;
     arguments[rank].push_back(own);
   }
-  auto compiled = CompiledModule::compile(*module, PipelineOptions());
-  ASSERT_TRUE(static_cast<bool>(compiled))
-      << llvm::toString(compiled.takeError());
+  source.compile(
+      [](PassManager &passes) { passes.addPass(createLowerExchanges()); });
+  ASSERT_TRUE(source.getCompiled());
   auto network = std::make_shared<runtime::LocalNetwork>();
   std::vector<std::vector<Tensor>> got(ranks);
   std::vector<std::thread> threads;
@@ -80,7 +72,7 @@ TEST(CompiledExchanges, MoveWhatTheInterpreterMoves) {
           std::make_unique<runtime::LocalWire>(rank, ranks, network)));
       others.setMesh(runtime::RankMesh({1, 0, 1, 2, 2}, ranks));
       auto results =
-          (*compiled)->run("f", arguments[rank], rank, ranks, &others);
+          source.getCompiled()->run("f", arguments[rank], rank, ranks, &others);
       if (results)
         got[rank] = std::move(*results);
       else

@@ -7,13 +7,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Parser/Parser.h"
-#include "mlir/Pass/PassManager.h"
-#include "passes/Registration.h"
 #include "passes/graph/Passes.h"
 #include "runtime/comm/Communicator.h"
 #include "runtime/comm/Encoding.h"
-#include "tools/ingot-eval/Compiled.h"
+#include "test/random-graphs/compiled/CompiledSource.h"
 #include "gtest/gtest.h"
 
 #include <algorithm>
@@ -128,21 +125,12 @@ bool isSame(float a, float b) { return a == b || (a != a && b != b); }
 
 TEST_P(CompiledMessages, SayWhatTheProcessorsSay) {
   auto [test, ranks] = GetParam();
-  DialectRegistry registry;
-  registerIngotDialects(registry);
-  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
-  context.loadAllAvailableDialects();
-  auto module = parseSourceString<ModuleOp>(makeSource(test), &context);
-  ASSERT_TRUE(module);
   // Devices have no library for it.
-  PassManager passes(&context);
-  passes.addNestedPass<func::FuncOp>(createDecompose());
-  ASSERT_TRUE(succeeded(passes.run(*module)));
-  PipelineOptions options;
-  options.target = "emulator";
-  auto compiled = CompiledModule::compile(*module, options);
-  ASSERT_TRUE(static_cast<bool>(compiled))
-      << llvm::toString(compiled.takeError());
+  CompiledSource &source = CompiledSource::share(
+      makeSource(test), "emulator", [](PassManager &passes) {
+        passes.addNestedPass<func::FuncOp>(createDecompose());
+      });
+  ASSERT_TRUE(source.getCompiled());
 
   runtime::Encoding encoding(test.kept == 0 ? INGOT_INT8 : INGOT_TOPK,
                              test.elements, test.kept);
@@ -171,12 +159,12 @@ TEST_P(CompiledMessages, SayWhatTheProcessorsSay) {
                 }) == test.kept;
   runtime::Communicator others(
       std::make_unique<Others>(std::move(messages), isFull));
-  Tensor given(
-      RankedTensorType::get({test.elements}, Float32Type::get(&context)));
+  Tensor given(RankedTensorType::get({test.elements},
+                                     Float32Type::get(&source.getContext())));
   for (int64_t i = 0; i < test.elements; ++i)
     given.real(i) = x[i];
-  auto results = (*compiled)->run("f", {given}, own, ranks,
-                                  ranks == 1 ? nullptr : &others);
+  auto results = source.getCompiled()->run("f", {given}, own, ranks,
+                                           ranks == 1 ? nullptr : &others);
   others.finish();
   ASSERT_TRUE(static_cast<bool>(results))
       << llvm::toString(results.takeError());

@@ -6,10 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mlir/Parser/Parser.h"
-#include "passes/Registration.h"
 #include "runtime/abi/Shard.h"
-#include "tools/ingot-eval/Compiled.h"
+#include "test/random-graphs/compiled/CompiledSource.h"
 #include "gtest/gtest.h"
 #include <cmath>
 
@@ -49,27 +47,20 @@ func.func @f(%a: tensor<70x100xf32> {ingot.name = "a"}, %b: tensor<333xf32> {ing
 TEST_P(CompiledShards, RunOneRanksElements) {
   auto [target, ranks] = GetParam();
   static_assert(kSecondAt == 7008 && kBucket == 7341);
-  DialectRegistry registry;
-  registerIngotDialects(registry);
-  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
-  context.loadAllAvailableDialects();
-  auto module = parseSourceString<ModuleOp>(kSource, &context);
-  ASSERT_TRUE(module);
-  PipelineOptions options;
-  options.target = target;
-  auto compiled = CompiledModule::compile(*module, options);
-  ASSERT_TRUE(static_cast<bool>(compiled))
-      << llvm::toString(compiled.takeError());
+  CompiledSource &source =
+      CompiledSource::share(kSource, target, [](PassManager &) {});
+  ASSERT_TRUE(source.getCompiled());
 
   auto makeTensor = [&](ArrayRef<int64_t> shape) {
-    Tensor tensor(RankedTensorType::get(shape, Float32Type::get(&context)));
+    Tensor tensor(
+        RankedTensorType::get(shape, Float32Type::get(&source.getContext())));
     for (int64_t i = 0; i < tensor.size(); ++i)
       tensor.real(i) = 2 + i % 50;
     return tensor;
   };
   Tensor a = makeTensor({70, 100}), b = makeTensor({kSecond});
   for (int64_t rank = 0; rank < ranks; ++rank) {
-    auto results = (*compiled)->run("f", {a, b}, rank, ranks);
+    auto results = source.getCompiled()->run("f", {a, b}, rank, ranks);
     ASSERT_TRUE(static_cast<bool>(results))
         << llvm::toString(results.takeError());
     auto check = [&](const Tensor &given, int64_t result, int64_t first,
