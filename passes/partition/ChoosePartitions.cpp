@@ -75,6 +75,7 @@ private:
       if (!own.hasParts(parts))
         continue;
       Group group;
+      bool ofData = false, hasParameter = false;
       std::string shapes;
       llvm::raw_string_ostream os(shapes);
       for (auto &[argument, placement] : own.arguments) {
@@ -82,8 +83,10 @@ private:
             Signature(step).argumentState(argument.getArgNumber());
         auto state =
             symbol ? symbols.lookup<StateOp>(symbol.getAttr()) : StateOp();
+        ofData |= !state;
         if (!state)
           continue;
+        hasParameter |= state.getRole() == Role::Parameter;
         group.states.emplace_back(state, placement);
         os << state.getTensorType() << placement.dim << ",";
         if (Attribute given = state->getAttr(kPartitionAttr)) {
@@ -96,7 +99,9 @@ private:
           }
         }
       }
-      if (group.states.empty())
+      // Samples and their positions are split along other axes.
+      if (group.states.empty() ||
+          (!group.isPinned && (ofData || !hasParameter)))
         continue;
       if (group.isPinned)
         os << "pinned";
@@ -159,12 +164,28 @@ private:
       if (Signature(trial).argumentState(static_cast<unsigned>(i)))
         seconds += memoryPrice * 1e-9 *
                    static_cast<double>(byteSize(cast<ShapedType>(type)));
-    // Most ops become part of the kernel of another.
     for (Operation &op : trial.getBody().front())
-      if (isa<CostModel>(op) && !isa<Exchange>(op))
-        seconds += estimateCost(&op, machine).seconds - machine.launchSeconds;
+      seconds += getSeconds(op);
     symbols.erase(trial);
     return isBuilt ? seconds : std::numeric_limits<double>::infinity();
+  }
+
+  /// Returns the time of an op of a rank. Ops that loops can compute element by
+  /// element become one kernel with others: what they move is the states that
+  /// they read and write.
+  double getSeconds(Operation &op) {
+    if (isa<Exchange>(op) || !isa<CostModel>(op))
+      return 0;
+    if (!isa<ScalarBody>(op) || isa<LibraryCall>(op))
+      return estimateCost(&op, machine).seconds - machine.launchSeconds;
+    double bytes = 0;
+    for (Value operand : op.getOperands())
+      if (isa<BlockArgument>(operand))
+        bytes += static_cast<double>(byteSize(tensorType(operand)));
+    for (Value result : op.getResults())
+      if (llvm::is_contained(result.getUsers(), op.getBlock()->getTerminator()))
+        bytes += static_cast<double>(byteSize(tensorType(result)));
+    return machine.getMoveSeconds(bytes);
   }
 
   /// Splits a group instead of those that split one of its states, or not any

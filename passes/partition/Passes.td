@@ -108,7 +108,8 @@ def ChoosePartitions : Pass<"ingot-choose-partitions", "::mlir::ModuleOp"> {
     layer, its heads, its vocabulary. A class is split or not, and with it all states that have one of its dimensions;
     classes whose states have the same shapes are those of repeated blocks, and are split alike. The step of a rank is
     built for a choice, which gives its exchanges in both directions; its time is that of its ops on the machine, of
-    its exchanges, and a price for the memory of states. All choices are compared if there are at most six different
+    its exchanges, and a price for the memory of states. Classes of data, and without parameters, are left alone:
+    samples and positions are split along other axes. All choices are compared if there are at most six different
     classes; otherwise the class is turned over that saves most, with those that it excludes, until none saves
     anything.
 

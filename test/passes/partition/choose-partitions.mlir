@@ -2,9 +2,9 @@
 // its blocks that are written there (twelve tokens are too few to split), over a slow one none; and that given ones are
 // kept, with those of their class.
 // RUN: sed 's/ {ingot.partition = .*}$//' %S/apply-partitions-gpt-ranks.mlir | ingot-opt "--ingot-attach-loss=loss=cross-entropy weigh" --ingot-differentiate --ingot-average-gradients --ingot-apply-optimizer=optimizer=momentum -o %t.mlir
-// RUN: ingot-opt %t.mlir "--ingot-choose-partitions=link-us=0 link-gbs=0.2 memory-price=1" --remarks-filter=choose-partitions --remark-format=emitRemark 2> %t.remarks | FileCheck %s --check-prefix=FAST
+// RUN: ingot-opt %t.mlir "--ingot-choose-partitions=link-us=0 link-gbs=1" --remarks-filter=choose-partitions --remark-format=emitRemark 2> %t.remarks | FileCheck %s --check-prefix=FAST
 // RUN: FileCheck %s --check-prefix=REMARKS --input-file %t.remarks
-// RUN: ingot-opt %t.mlir "--ingot-choose-partitions=link-us=0 link-gbs=0.2 memory-price=1" --ingot-apply-partitions=keep-global --ingot-verify-partition | FileCheck %s --check-prefix=APPLIED
+// RUN: ingot-opt %t.mlir "--ingot-choose-partitions=link-us=0 link-gbs=1" --ingot-apply-partitions=keep-global --ingot-verify-partition | FileCheck %s --check-prefix=APPLIED
 // RUN: ingot-opt %t.mlir "--ingot-choose-partitions=link-us=1000" | FileCheck %s --check-prefix=SLOW
 // RUN: sed 's/^  ingot.state parameter @gate .*/& {ingot.partition = [{}, {tensor}]}/' %t.mlir | ingot-opt "--ingot-choose-partitions=link-us=1000" | FileCheck %s --check-prefix=PINNED
 

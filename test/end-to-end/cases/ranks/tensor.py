@@ -4,7 +4,7 @@
 import json
 
 import numpy as np
-from harness import case, check, check_close, golden, initializers, read_log
+from harness import HERE, case, check, check_close, golden, initializers, read_log
 from launch import ALONE, compile_for, losses, mpirun, run_ranks
 
 STEPS = 20
@@ -58,6 +58,31 @@ def models(ingot):
         want = losses(ingot, 1, compile_for(ingot, g, optimizer, 1, *options), *flags)
         trainer = compile_mesh(ingot, g, optimizer, 1, 2, *options, split=SPLIT[name])
         check_close(f"{name} {options}", losses(ingot, 2, trainer, *flags), want, tolerance)
+
+
+@case("tensor-language")
+def language(ingot):
+    """Heads, packed or not, hidden units and the vocabulary of language models, and four ranks in all ways."""
+    tokens = ingot.path("tokens.bin")
+    np.random.default_rng(0).integers(0, 64, 200 * 8 + 1).astype(np.uint16).tofile(tokens)
+    flags = ["--data", f"{tokens}:u16", "--steps", STEPS, "--seed", 3]
+    packed = ("c_attn.weight=1:tensor", "c_fc.weight=1:tensor")
+    blocks = ("qkv.weight=0:tensor", "up.weight=0:tensor", "head.weight=0:tensor")
+    for name, loss, options, ways in (
+        ("gpt-training", "output_1", [], ((2, 2, blocks), (1, 4, ("up.weight=0:tensor",)))),
+        (
+            "gpt2-labels", "loss", ["--dim", "seq=8"],
+            ((1, 2, packed), (2, 2, ("lm_head=0:tensor",)), (1, 4, ("lm_head=1:tensor",))),
+        ),
+    ):  # fmt: skip
+        model = HERE / "language" / f"{name}.onnx"
+        common = ["--loss", f"output:{loss}", *options]
+        want = losses(ingot, 1, ingot.compile(model, *common, "--batch", "4"), *flags)
+        for data, tensor, rules in ways:
+            pins = [word for rule in rules for word in ("--partition", rule)]
+            trainer = ingot.compile(model, *common, "--batch", str(4 // data), "--mesh", f"tensor={tensor}", *pins)
+            got = losses(ingot, data * tensor, trainer, *flags)
+            check_close(f"{name}, data {data}, tensor {tensor}, {rules}", got, want, 1e-5)
 
 
 @case("tensor-checkpoints")
