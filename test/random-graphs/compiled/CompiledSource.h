@@ -29,11 +29,11 @@ public:
   void compile(llvm::function_ref<void(mlir::PassManager &)> addPasses,
                llvm::StringRef target = "cpu");
 
-  /// What it is compiled to; null before, and if that failed.
+  /// Returns what it is compiled to; null before, and if that failed.
   const CompiledModule *getCompiled() const { return compiled.get(); }
 
-  /// The same, compiled once in this process for all that ask with the same
-  /// text and target, who add the same passes.
+  /// Returns a module that is compiled once in this process for all that ask
+  /// with the same text and target, who add the same passes.
   static CompiledSource &
   share(llvm::StringRef source, llvm::StringRef target,
         llvm::function_ref<void(mlir::PassManager &)> addPasses);
