@@ -191,6 +191,14 @@ class RunDocs(unittest.TestCase):
         self.assertEqual((status, text.splitlines()[-1]), (1, "1 passed, 1 failed"))
         self.assertIn("page.md:1", text)
 
+    def test_counts_all_documents(self):
+        with tempfile.TemporaryDirectory(dir=ROOT / "build") as folder:
+            pages = [pathlib.Path(folder) / name for name in ("a.md", "b.md", "c.md")]
+            for page in pages:
+                page.write_text(f"```sh\necho >{folder}/{page.stem}\n```\n```sh\nrm {folder}/{page.stem}\n```\n")
+            status, text = run("run_docs.py", *pages)
+            self.assertEqual((status, text.splitlines()[-1]), (0, "6 passed, 0 failed"))
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -2,11 +2,14 @@
 """Runs the ```sh blocks of documents as written.
 
 The blocks of one document run in order, each in a shell of its own at the
-repository root. Blocks for reading are marked ```text, ```console and the
+repository root, beside those of other documents: what one writes, no other
+may write. Blocks for reading are marked ```text, ```console and the
 like. A line `tools/check` is left out: it is what runs this.
 """
 
 import argparse
+import concurrent.futures
+import os
 import pathlib
 import re
 import subprocess
@@ -46,14 +49,16 @@ def run(name, text):
     return not reason
 
 
+def run_document(path):
+    return [run(f"{path.relative_to(ROOT)}:{line}", text) for line, text in blocks(path)]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("documents", nargs="+", type=pathlib.Path, metavar="FILE.md")
-    outcomes = []
-    for path in parser.parse_args().documents:
-        path = path.resolve()
-        for line, text in blocks(path):
-            outcomes.append(run(f"{path.relative_to(ROOT)}:{line}", text))
+    paths = [path.resolve() for path in parser.parse_args().documents]
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        outcomes = [outcome for document in pool.map(run_document, paths) for outcome in document]
     print(f"{outcomes.count(True)} passed, {outcomes.count(False)} failed")
     return 0 if all(outcomes) else 1
 
