@@ -160,9 +160,16 @@ FAULTS = {
 }
 
 
-def inject(ingot, name, choose):
-    stage = choose.choice(["0", "1", "2"])
-    trainer = compile_for(ingot, golden("mlp"), "adamw", RANKS, "--zero", stage)
+def inject(ingot, name, choose, stage=None):
+    """Stages are those of ZeRO, or ranks with parts of layers, whose run goes on with each on its own samples."""
+    stage = stage or choose.choice(["0", "1", "2", "mesh"])
+    g = golden("mlp")
+    if stage == "mesh":
+        split = ["--partition", "net.0.weight=0:tensor"]
+        trainer = compile_for(ingot, g, "adamw", 1, "--mesh", "tensor=2", *split)
+        other = compile_for(ingot, g, "adamw", RANKS)
+    else:
+        trainer = other = compile_for(ingot, g, "adamw", RANKS, "--zero", stage)
     run = FAULTS[name](ingot, choose, trainer, stage)
     if run is None:
         return
@@ -172,19 +179,21 @@ def inject(ingot, name, choose):
     check(step >= finished, f"checkpoint {finished} is gone, there is {step}")
     if step == 0:
         return
-    resumed = Run(ingot, trainer, resume=run.save, steps=step + 2)
+    resumed = Run(ingot, other, resume=run.save, steps=step + 2)
     check(resumed.end() == 0, f"stage {stage}: does not go on from {step}: {resumed.said()}")
 
 
-def faults(name):
+def faults(name, stage=None):
     def run(ingot):
-        inject(ingot, name, random.Random(1))
+        inject(ingot, name, random.Random(1), stage)
 
     return run
 
 
 for kind in FAULTS:
     case(f"faults-{kind}")(faults(kind))
+case("faults-mesh-killed")(faults("killed", "mesh"))
+case("faults-mesh-disk")(faults("disk", "mesh"))
 
 
 @case("faults-many")
