@@ -236,6 +236,7 @@ void ingot::buildPlacementPipeline(OpPassManager &manager,
   manager.addPass(createOutlineConstants());
   // When nothing moves ops between functions any more, before memory is looked
   // at.
+  manager.addPass(createMapStates());
   manager.addPass(createDeferGathers());
   // No simplification after this: the order of operations is the schedule, and
   // copies would be merged with their originals.

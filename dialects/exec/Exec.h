@@ -22,6 +22,9 @@ namespace ingot::exec {
 
 /// Attributes of modules, states and calls: see Exec.td.
 constexpr llvm::StringLiteral kStateBytesAttr = "exec.state_bytes";
+constexpr llvm::StringLiteral kMappedBytesAttr = "exec.mapped_bytes";
+constexpr llvm::StringLiteral kWeightsFileAttr = "exec.weights_file";
+constexpr llvm::StringLiteral kHomeAttr = "exec.home";
 constexpr llvm::StringLiteral kMessagesAttr = "exec.messages";
 constexpr llvm::StringLiteral kOffsetAttr = "exec.offset";
 constexpr llvm::StringLiteral kBoundAttr = "exec.bound";

@@ -25,8 +25,11 @@ def Exec_Dialect : Dialect {
     | attribute | on | meaning |
     |---|---|---|
     | `exec.state_bytes` | module | size of the state block |
+    | `exec.mapped_bytes` | module | size of the range of mapped states behind it (`runtime/abi/Mapping.h`) |
+    | `exec.weights_file` | module | the initial values are in a file of their own, which trainers can map |
+    | `exec.home` | `ingot.state` | where its value is, if not in the state block: `mapped` or `file` (docs/manifest.md) |
     | `exec.messages` | module | `#exec.message` of each block of payloads from all ranks |
-    | `exec.offset` | `ingot.state` | the offset of the state in the state block |
+    | `exec.offset` | `ingot.state` | the offset of the state from the start of the state block |
     | `exec.bound` | calls | lower bound of the time in seconds by the cost model |
     | `exec.part` | calls of a training step | what the call is for: `forward`, `backward` or `optimizer` |
     | `exec.gradients` | calls | `#exec.value` of each gradient that is complete in the arena after the call, by its parameter |

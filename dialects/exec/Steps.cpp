@@ -94,6 +94,11 @@ static bool isValues(Attribute attribute) {
   return values && llvm::all_of(values, llvm::IsaPred<ValueAttr>);
 }
 
+static bool isHome(Attribute attribute) {
+  auto home = dyn_cast<StringAttr>(attribute);
+  return home && (home == "mapped" || home == "file");
+}
+
 LogicalResult ExecDialect::verifyOperationAttribute(Operation *op,
                                                     NamedAttribute attribute) {
   StringRef name = attribute.getName();
@@ -105,9 +110,14 @@ LogicalResult ExecDialect::verifyOperationAttribute(Operation *op,
     return op->emitOpError("attribute '") << name << "' must be " << what;
   };
   bool isModule = isa<ModuleOp>(op);
-  if (name == kStateBytesAttr || name == kWeightBytesAttr ||
-      name == kExportBytesAttr)
+  if (name == kStateBytesAttr || name == kMappedBytesAttr ||
+      name == kWeightBytesAttr || name == kExportBytesAttr)
     return check(isModule, isSize(value), "a size, on a module");
+  if (name == kWeightsFileAttr)
+    return check(isModule, isa<UnitAttr>(value), "a unit, on a module");
+  if (name == kHomeAttr)
+    return check(isa<StateOp>(op), isHome(value),
+                 "'mapped' or 'file', on a state");
   if (name == kMessagesAttr)
     return check(isModule, isMessages(value), "#exec.message, on a module");
   if (name == kManifestAttr || name == kDeviceCodeAttr ||

@@ -5,6 +5,7 @@
 #include "frontends/onnx/ImportArtifacts.h"
 #include "frontends/onnx/export/Export.h"
 #include "frontends/onnx/import/Graph.h"
+#include "frontends/onnx/model/MappedData.h"
 #include "frontends/onnx/model/ModelFile.h"
 #include "frontends/onnx/model/PrepareModel.h"
 #include "frontends/onnx/weights/ConstantNodes.h"
@@ -52,6 +53,7 @@ static FailureOr<ImportedModel> importVariant(StringRef path,
                                               const ImportOptions &options,
                                               MLIRContext &context) {
   Location file = FileLineColLoc::get(&context, path, 0, 0);
+  MappedDataScope mappings;
   onnx::ModelProto model;
   ImportedModel result;
   if (failed(readModel(path, file, model, result.externalFiles)) ||

@@ -7,6 +7,7 @@
 #include "frontends/onnx/export/Export.h"
 #include "frontends/onnx/export/OpWriter.h"
 #include "frontends/onnx/import/Graph.h"
+#include "frontends/onnx/model/MappedData.h"
 #include "frontends/onnx/model/ModelFile.h"
 #include "frontends/onnx/model/PrepareModel.h"
 #include "frontends/onnx/model/Tensors.h"
@@ -170,7 +171,7 @@ LogicalResult ArtifactsImporter::addMoments(const CheckpointGroup &group) {
                              "write the checkpoint again");
       std::string symbol = parameter + "/" + name;
       StateOp::create(builder, state.getLoc(), symbol, Role::Moment, type,
-                      elementsAttr(type, tensor.raw_data(), symbol));
+                      elementsAttr(type, rawBytes(tensor).str(), symbol));
     }
   }
   return success();

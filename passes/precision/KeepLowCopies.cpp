@@ -160,6 +160,10 @@ private:
     ModuleOp module = getOperation();
     StateOp state = findState(module, weight);
     auto options = remarkOptions(getArgument(), "SplitMaster");
+    // One that is not trained needs no other half: what only its copy is read
+    // of stays in the weights (MapStates).
+    if (state.getRole() == Role::Frozen)
+      return;
     if (StringRef reason = whyWhole(weight, element); !reason.empty()) {
       remark::missed(state.getLoc(), options)
           << remark::metric("weight", weight.getValue())

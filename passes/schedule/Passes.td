@@ -54,6 +54,33 @@ def OutlineConstants : Pass<"ingot-outline-constants", "::mlir::ModuleOp"> {
   let dependentDialects = ["::ingot::IngotDialect"];
 }
 
+def MapStates : Pass<"ingot-map-states", "::mlir::ModuleOp"> {
+  let summary = "leaves states that no step changes in the weights";
+  let description = [{
+    Assumes that all states and their readers are there. Frozen states with other values than one for all elements,
+    and 16-bit copies of them, get the attribute `exec.home`: `file` where no function reads the state, because only a
+    copy is read, and `mapped` for others of `least-bytes` and more where the weights are a file beside the trainer
+    (`exec.weights_file`) and the target works in the host's memory.
+
+    Before:
+    ```mlir
+    module attributes {exec.weights_file} {
+      ingot.state frozen @w : tensor<256x256xf32> = dense_resource<w> : tensor<256x256xf32>
+      func.func @forward(%w: tensor<256x256xf32> {ingot.state = @w}) ...
+    ```
+    After:
+    ```mlir
+      ingot.state frozen @w : tensor<256x256xf32> = dense_resource<w> : tensor<256x256xf32> {exec.home = "mapped"}
+    ```
+  }];
+  let dependentDialects = ["::ingot::IngotDialect", "::ingot::exec::ExecDialect"];
+  let options = [
+    Option<"leastBytes", "least-bytes", "int64_t", "16384", "The size from which on a state is mapped.">];
+  let statistics = [
+    Statistic<"numMapped", "num-mapped", "states that are mapped">,
+    Statistic<"numInFile", "num-in-file", "states that have no memory">];
+}
+
 def Rematerialize : Pass<"ingot-rematerialize", "::mlir::ModuleOp"> {
   let summary = "recomputes values in the backward pass until the peak fits a budget";
   let description = [{

@@ -179,7 +179,7 @@ private:
       return std::nullopt;
     StatePlaces states(func->getParentOfType<ModuleOp>());
     return static_cast<int64_t>(memoryBudget.number) - states.getBytes() -
-           states.shardBytes -
+           states.mappedBytes - states.shardBytes -
            getStagingBytes(Signature(func), *Target::of(func));
   }
 

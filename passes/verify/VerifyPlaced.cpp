@@ -14,6 +14,7 @@
 #include "passes/verify/Passes.h"
 #include "passes/verify/VerifySideRegions.h"
 #include "runtime/abi/Abi.h"
+#include "runtime/abi/Mapping.h"
 
 #include <map>
 #include <queue>
@@ -59,10 +60,24 @@ private:
 // States
 //===----------------------------------------------------------------------===//
 
-static LogicalResult verifyStates(ModuleOp module, int64_t stateBytes) {
+namespace {
+
+/// The addresses that states may have.
+struct StateSpace {
+  /// The size of the block of states.
+  int64_t bytes = 0;
+  /// The range of mapped states behind it.
+  int64_t mappedBegin = 0, mappedEnd = 0;
+};
+
+} // namespace
+
+static LogicalResult verifyStates(ModuleOp module, const StateSpace &space) {
   Ranges places;
   for (auto state : module.getOps<StateOp>()) {
-    if (state.getHalves())
+    auto home = state->getAttrOfType<StringAttr>(exec::kHomeAttr);
+    bool isMapped = home && home == "mapped";
+    if (state.getHalves() || (home && !isMapped))
       continue;
     auto attribute = state->getAttrOfType<IntegerAttr>(exec::kOffsetAttr);
     if (!attribute)
@@ -75,9 +90,13 @@ static LogicalResult verifyStates(ModuleOp module, int64_t stateBytes) {
     int64_t end = offset + byteSize(state.getTensorType());
     if (!state.getGathered() && offset % INGOT_ALIGNMENT != 0)
       return state.emitOpError("is at ") << offset << ", which is not aligned";
-    if (end > stateBytes)
+    if (isMapped && (offset < space.mappedBegin || end > space.mappedEnd))
+      return state.emitOpError("is at ")
+             << offset << ", outside of the mapped range from "
+             << space.mappedBegin << " to " << space.mappedEnd;
+    if (!isMapped && end > space.bytes)
       return state.emitOpError("ends at ")
-             << end << ", behind the state block of " << stateBytes;
+             << end << ", behind the state block of " << space.bytes;
     if (!places.insert(offset, end))
       return state.emitOpError("overlaps another state at ") << offset;
   }
@@ -93,8 +112,8 @@ namespace {
 /// One step. A sweep over its calls knows which intervals are in use.
 class StepVerifier {
 public:
-  StepVerifier(exec::StepOp step, int64_t stateBytes)
-      : step(step), stateBytes(stateBytes) {}
+  StepVerifier(exec::StepOp step, const StateSpace &states)
+      : step(step), states(states) {}
 
   LogicalResult verify() {
     if (failed(verifyMemory()) || failed(readIntervals()) ||
@@ -207,9 +226,10 @@ private:
     auto [begin, end] = findRange(buffer);
     if (begin < 0)
       return buffer.emitOpError("begins at ") << begin;
-    if (buffer.getSpace() == exec::Space::State && end > stateBytes)
+    if (buffer.getSpace() == exec::Space::State && end > states.bytes &&
+        (begin < states.mappedBegin || end > states.mappedEnd))
       return buffer.emitOpError("ends at ")
-             << end << ", behind the state block of " << stateBytes;
+             << end << ", behind the state block of " << states.bytes;
     return success();
   }
 
@@ -237,7 +257,7 @@ private:
   }
 
   exec::StepOp step;
-  int64_t stateBytes;
+  StateSpace states;
   /// In the order of their first calls; those before `next` have begun.
   SmallVector<exec::IntervalAttr> intervals;
   size_t next = 0;
@@ -260,10 +280,17 @@ private:
     if (!stateBytes)
       return module.emitOpError("has no attribute '")
              << exec::kStateBytesAttr << "'";
-    if (failed(verifyStates(module, stateBytes.getInt())))
+    StateSpace states;
+    states.bytes = stateBytes.getInt();
+    if (auto mapped =
+            module->getAttrOfType<IntegerAttr>(exec::kMappedBytesAttr)) {
+      states.mappedBegin = abi::getMappedBegin(states.bytes);
+      states.mappedEnd = states.mappedBegin + mapped.getInt();
+    }
+    if (failed(verifyStates(module, states)))
       return failure();
     for (auto step : module.getOps<exec::StepOp>())
-      if (failed(StepVerifier(step, stateBytes.getInt()).verify()) ||
+      if (failed(StepVerifier(step, states).verify()) ||
           failed(verifySideRegions(step)))
         return failure();
     return success();

@@ -62,6 +62,20 @@ def InitSpec : Object<"InitSpec", [
   let description = "The initial value of a state.";
 }
 
+def StateHome : Choice<"StateHome", [
+    Value<"Block", "block", "The block of states, or that of the rank's shards.">,
+    Value<"Mapped", "mapped", [{
+      The file of weights: no step changes the state. `offset` is in the range of `mapped_bytes`, and the file has that
+      range in one piece, from a multiple of its alignment on (`runtime/abi/Mapping.h`). A run that sets the state has
+      memory of its own for it.
+    }]>,
+    Value<"File", "file", [{
+      The weights alone: no function reads the state, which has no `offset`. Files that are written have its value.
+    }]>]> {
+  let description = "Where the value of a state is between steps. Checkpoints lack what is in the weights.";
+  let initial = "StateHome::Block";
+}
+
 def BucketPosition : Row<"BucketPosition", [
     Key<Count, "first", "The index of the tensor's first element.">, Key<Count, "of", "The elements of the bucket.">]> {
   let description = "The position of a tensor in a bucket that is sharded over ranks (docs/spec/collective.md).";
@@ -91,7 +105,11 @@ def StateSpec : Object<"StateSpec", [
     OptionalKey<PartitionSpec, "partition", [{
       How the tensor is split of which the state is a rank's part. Its `shape` is that of the part; weights and other
       files have the whole tensor.
-    }]>]> {
+    }]>,
+    DefaultKey<StateHome, "home", "", "StateHome::Block">,
+    OptionalKey<Count, "crc32", [{
+      The CRC-32 of a model's state whose home is not the block. Checkpoints have it instead of the state.
+    }], keyMember = "crc">]> {
   let base = TensorSpec;
   let description = "A tensor that persists between steps.";
   let methods = [{
@@ -361,7 +379,9 @@ def ModuleSpec : Object<"ModuleSpec", [
     }]>,
     Key<WeightsKind, "weights", "">,
     OptionalKey<Count, "weights_crc32", "The CRC-32 of the file of weights.", keyMember = "weightsCrc">,
-    Key<Count, "state_bytes", "">, Key<Count, "arena_bytes", "The arena of the function with the largest.">,
+    Key<Count, "state_bytes", "">,
+    DefaultKey<Count, "mapped_bytes", "The range of mapped states, behind the block. Not in `memory`.">,
+    Key<Count, "arena_bytes", "The arena of the function with the largest.">,
     DefaultKey<Count, "staging_bytes", [{
       On a GPU, the size of the staging blocks that inputs are copied through in turn, in addition to the arena
       (`INGOT_STAGING_BLOCKS`). `memory` counts them as workspace.

@@ -364,6 +364,7 @@ public:
     std::string infoPath = path + "/" + kInfoName;
     CheckpointFile file = parseInfo(MappedFile(infoPath).getBytes(), infoPath);
     info = file.info;
+    state.base = info.base;
     files.reserve(2 + file.shardCrcs.size());
     state.whole = open(kStateName, file.stateCrc);
     if (file.constantCrc)

@@ -22,6 +22,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,7 +34,10 @@ class Error;
 /// The state in a checkpoint: whole tensors, and shards of others.
 struct CheckpointState {
   SafeTensors whole;
-  std::vector<SafeTensors> shards;
+  std::vector<SafeTensors> shards = {};
+  /// The states that it leaves to the weights of the trainer, with the CRC-32
+  /// of their bytes.
+  std::map<std::string, uint32_t> base = {};
 };
 
 /// The checkpoints that a folder keeps.

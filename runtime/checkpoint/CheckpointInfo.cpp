@@ -90,6 +90,8 @@ std::string ingot::runtime::formatInfo(const CheckpointFile &file) {
     json["shards_crc32"] = file.shardCrcs;
   if (file.constantCrc)
     json["constants_crc32"] = *file.constantCrc;
+  if (!info.base.empty())
+    json["base_crc32"] = info.base;
   if (info.settings)
     json["settings"] = formatSettings(*info.settings);
   json["crc32"] = computeCrc32(json.dump());
@@ -257,6 +259,10 @@ CheckpointFile ingot::runtime::parseInfo(std::string_view bytes,
   }
   if (json.contains("constants_crc32"))
     file.constantCrc = static_cast<uint32_t>(readCount("constants_crc32"));
+  if (json.contains("base_crc32") && json["base_crc32"].is_object())
+    for (const auto &[name, crc] : json["base_crc32"].items())
+      if (crc.is_number_unsigned())
+        info.base[name] = static_cast<uint32_t>(crc.get<uint64_t>());
   if (bytes != formatInfo(file))
     throw badInput(path, "the checksum does not match",
                    "resume from another checkpoint of the folder");

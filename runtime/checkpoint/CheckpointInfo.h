@@ -94,7 +94,10 @@ struct CheckpointInfo {
   int64_t step = 0, seed = 0, samples = 0;
   bool shuffle = true;
   /// Absent in checkpoints of earlier versions.
-  std::optional<RunSettings> settings;
+  std::optional<RunSettings> settings = std::nullopt;
+  /// The states that the checkpoint leaves to the weights of the trainer, which
+  /// no step changes, with the CRC-32 of their bytes.
+  std::map<std::string, uint32_t> base = {};
 };
 
 /// The content of checkpoint.json.

@@ -194,12 +194,18 @@ int64_t TensorView::getBytes() const {
 }
 
 uint32_t ingot::runtime::writeSafeTensors(AtomicFile &file,
-                                          const SafeTensors &content) {
+                                          const SafeTensors &content,
+                                          const TensorOrder &places) {
   // Wide types come first, so that every tensor is aligned to its elements.
   std::vector<const std::pair<const std::string, TensorView> *> order;
+  for (const std::string &name : places.first)
+    order.push_back(&*content.tensors.find(name));
   for (const auto &item : content.tensors)
-    order.push_back(&item);
-  std::sort(order.begin(), order.end(), [](auto *a, auto *b) {
+    if (std::find(places.first.begin(), places.first.end(), item.first) ==
+        places.first.end())
+      order.push_back(&item);
+  auto others = static_cast<std::ptrdiff_t>(places.first.size());
+  std::sort(order.begin() + others, order.end(), [](auto *a, auto *b) {
     return std::pair(-getSize(a->second.dtype), std::string_view(a->first)) <
            std::pair(-getSize(b->second.dtype), std::string_view(b->first));
   });
@@ -217,8 +223,10 @@ uint32_t ingot::runtime::writeSafeTensors(AtomicFile &file,
   }
   std::string text =
       header.dump(-1, ' ', false, json::error_handler_t::replace);
-  text.append((8 - text.size() % 8) % 8, ' ');
-  std::string size(8, '\0');
+  constexpr size_t sizeBytes = 8;
+  size_t rest = (sizeBytes + text.size()) % places.alignment;
+  text.append(rest == 0 ? 0 : places.alignment - rest, ' ');
+  std::string size(sizeBytes, '\0');
   for (int i = 0; i < 8; ++i)
     size[i] = static_cast<char>(static_cast<uint64_t>(text.size()) >> (8 * i));
   uint32_t crc = 0;

@@ -45,9 +45,19 @@ struct SafeTensors {
 /// not match shapes. Throws badInput naming `where`.
 SafeTensors readSafeTensors(std::string_view bytes, const std::string &where);
 
-/// Writes a file: names in sorted order, data aligned to 8 bytes. The caller
-/// commits it. Returns the CRC-32 of its bytes, computed as they are written.
-uint32_t writeSafeTensors(AtomicFile &file, const SafeTensors &content);
+/// The order of the data in a file.
+struct TensorOrder {
+  /// The names of tensors that come first, in this order, without gaps.
+  std::vector<std::string> first = {};
+  /// The file's offset of the data is a multiple of this.
+  size_t alignment = 8;
+};
+
+/// Writes a file: after the tensors that come first those with wide elements,
+/// by name, so that data is aligned to its elements. The caller commits it.
+/// Returns the CRC-32 of its bytes, computed as they are written.
+uint32_t writeSafeTensors(AtomicFile &file, const SafeTensors &content,
+                          const TensorOrder &order = {});
 
 } // namespace ingot::runtime
 

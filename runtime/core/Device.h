@@ -90,6 +90,13 @@ public:
   /// at first.
   virtual char *getState() const = 0;
   virtual char *getArena() const = 0;
+  /// Maps the states of the manifest's mapped range, read-only, from a piece of
+  /// an open file, which is called `path`. Returns false where they have memory
+  /// in the block that has to be filled.
+  virtual bool mapStates(int /*descriptor*/, uint64_t /*fileOffset*/,
+                         const std::string & /*path*/) {
+    return false;
+  }
   /// Allocates the block for the rank's shards of states and the payloads of
   /// all ranks, filled with zeros. Called once. Throws failure.
   virtual char *allocateShards(int64_t bytes) = 0;

@@ -77,10 +77,21 @@ static void checkPartition(const Field &field, const StateSpec &state,
     throw field.makeError("not equal parts of '" + state.name + "'");
 }
 
+/// Checks that a mapped state is in the range of such states.
+static void checkMapped(const Field &field, const StateSpec &state,
+                        const Manifest &manifest) {
+  int64_t begin = manifest.getMappedBegin();
+  checkTensor(field, state, begin + manifest.mappedBytes);
+  if (state.offset < begin)
+    throw field["offset"].makeError("before the mapped range");
+}
+
 static void checkState(const Field &field, const StateSpec &state,
                        const Manifest &manifest) {
-  if (!state.halves.empty())
+  if (!state.halves.empty() || state.home == StateHome::File)
     checkSize(field, state);
+  else if (state.home == StateHome::Mapped)
+    checkMapped(field, state, manifest);
   else if (!state.shard)
     checkTensor(field, state, manifest.stateBytes);
   else {
@@ -90,6 +101,8 @@ static void checkState(const Field &field, const StateSpec &state,
     checkPlace(field, state, bytes, bytes,
                bytes * static_cast<int64_t>(manifest.states.size()));
   }
+  if (state.home != StateHome::Block && (state.shard || !state.halves.empty()))
+    throw field["home"].makeError("a state in parts is in its blocks");
   if (state.shard &&
       (state.shard->of < state.getElements() ||
        state.shard->first > state.shard->of - state.getElements()))

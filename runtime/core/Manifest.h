@@ -9,6 +9,7 @@
 #define INGOT_RUNTIME_CORE_MANIFEST_H
 
 #include "runtime/abi/ManifestTypes.h"
+#include "runtime/abi/Mapping.h"
 #include "runtime/core/DType.h"
 
 #include <string>
@@ -44,6 +45,8 @@ struct Manifest : ModuleSpec {
   bool hasShards() const;
   /// Bytes of the shards of states on `rank` of `ranks`.
   int64_t getShardBytes(int64_t rank, int64_t ranks) const;
+  /// The offset of the range of mapped states.
+  int64_t getMappedBegin() const { return abi::getMappedBegin(stateBytes); }
   /// Bytes of the payloads of `ranks` ranks.
   int64_t getPayloadBytes(int64_t ranks) const;
   const FunctionSpec *findFunction(std::string_view name,

@@ -15,6 +15,7 @@
 #include <cstring>
 #include <string>
 #include <sys/mman.h>
+#include <unistd.h>
 #include <utility>
 
 using namespace ingot::runtime;
@@ -74,6 +75,23 @@ void Block::touch() const {
     volatile char *byte = data + at;
     *byte = *byte;
   }
+}
+
+bool Block::map(size_t offset, int descriptor, uint64_t fileOffset,
+                size_t bytes) {
+  return !source &&
+         mmap(data + offset, bytes, PROT_READ, MAP_PRIVATE | MAP_FIXED,
+              descriptor, static_cast<off_t>(fileOffset)) != MAP_FAILED;
+}
+
+void ingot::runtime::makeWritable(char *data, size_t bytes) {
+  static const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  auto first = reinterpret_cast<uintptr_t>(data);
+  uintptr_t from = first / page * page;
+  if (mprotect(reinterpret_cast<void *>(from), first + bytes - from,
+               PROT_READ | PROT_WRITE) != 0)
+    throw failure("frozen weights", "the system gives no memory for new values",
+                  "free memory, or leave out --init");
 }
 
 void Block::swap(Block &other) noexcept {

@@ -9,6 +9,7 @@
 #define INGOT_RUNTIME_CORE_MEMORY_H
 
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 
 namespace ingot::runtime {
@@ -53,6 +54,11 @@ public:
   /// Nothing else may write to the block meanwhile.
   void touch() const;
 
+  /// Replaces pages from `offset` on, a multiple of the system's page, by bytes
+  /// of an open file, read-only. Returns false where the block is not the
+  /// system's, or the file cannot be mapped; nothing has changed then.
+  bool map(size_t offset, int descriptor, uint64_t fileOffset, size_t bytes);
+
   char *getData() const { return data; }
   size_t getSize() const { return size; }
 
@@ -67,6 +73,10 @@ private:
 /// Releases the memory of unmodified pages of a mapped file. They are read from
 /// the file again on the next access.
 void releasePages(std::string_view bytes);
+
+/// Lets the process write to pages that Block::map has mapped, which then are
+/// its own. Throws failure.
+void makeWritable(char *data, size_t bytes);
 
 } // namespace ingot::runtime
 

@@ -9,6 +9,7 @@
 #include "runtime/core/Context.h"
 #include "runtime/core/Device.h"
 #include "runtime/core/Error.h"
+#include "runtime/core/LostFiles.h"
 #include "runtime/core/machine/ControlGroups.h"
 #include "runtime/core/machine/Features.h"
 #include "runtime/cpu/threads/ThreadPool.h"
@@ -32,10 +33,17 @@ namespace {
 class CpuDevice : public Device {
 public:
   explicit CpuDevice(const Manifest &manifest)
-      : state(manifest.stateBytes, "state"),
+      : mappedBegin(manifest.getMappedBegin()),
+        mappedBytes(manifest.mappedBytes),
+        state(mappedBytes == 0 ? manifest.stateBytes
+                               : mappedBegin + mappedBytes,
+              "state"),
         arena(manifest.arenaBytes, "arena") {
     getThreadCount();
   }
+  CpuDevice(const CpuDevice &) = delete;
+  CpuDevice &operator=(const CpuDevice &) = delete;
+  ~CpuDevice() override { forget(); }
 
   std::string describe() const override {
     int threads = getThreadCount();
@@ -48,6 +56,15 @@ public:
   }
   char *getState() const override { return state.getData(); }
   char *getArena() const override { return arena.getData(); }
+  bool mapStates(int descriptor, uint64_t fileOffset,
+                 const std::string &path) override {
+    forget();
+    if (!state.map(mappedBegin, descriptor, fileOffset, mappedBytes))
+      return false;
+    watchMapping(state.getData() + mappedBegin, mappedBytes, descriptor, path);
+    watched = path;
+    return true;
+  }
   char *allocateShards(int64_t bytes) override {
     shards = Block(bytes, "shards of the state");
     return shards.getData();
@@ -72,7 +89,16 @@ public:
   }
 
 private:
+  void forget() {
+    if (!watched.empty())
+      forgetMapping(state.getData() + mappedBegin, watched);
+    watched.clear();
+  }
+
+  int64_t mappedBegin, mappedBytes;
   Block state, arena, shards;
+  /// The file that states are mapped from.
+  std::string watched;
 };
 } // namespace
 

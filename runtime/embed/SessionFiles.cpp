@@ -43,6 +43,7 @@ CheckpointInfo EmbeddedSession::describe() const {
   // Each session may have its own.
   settings.threads = 0;
   info.settings = settings;
+  info.base = listBase(session);
   return info;
 }
 

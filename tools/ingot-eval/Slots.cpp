@@ -54,7 +54,8 @@ llvm::Error ModuleSlots::readPlaces(ModuleOp module) {
   llvm::StringMap<int64_t> stateOffsets;
   llvm::StringSet<> shards;
   for (auto state : module.getOps<StateOp>()) {
-    if (state.getHalves())
+    // A split master, and what no function reads, has no memory.
+    if (!state->hasAttr(exec::kOffsetAttr))
       continue;
     int64_t offset =
         state->getAttrOfType<IntegerAttr>(exec::kOffsetAttr).getInt();

@@ -2,6 +2,7 @@
 
 #include "frontends/onnx/export/Export.h"
 #include "dialects/ingot/support/InputFile.h"
+#include "frontends/onnx/model/MappedData.h"
 #include "frontends/onnx/model/Tensors.h"
 #include "frontends/onnx/weights/InputRoles.h"
 #include "mlir/IR/MLIRContext.h"
@@ -92,6 +93,13 @@ static size_t fieldBytes(size_t bytes) {
 // Field numbers of ModelProto, GraphProto and TensorProto.
 static constexpr int kGraph = 7, kInitializer = 5, kRawData = 9;
 
+/// Returns the size of an initializer as it is written.
+static size_t writtenBytes(onnx::TensorProto &tensor) {
+  return mayBeState(tensor) ? withoutData(tensor).ByteSizeLong() +
+                                  fieldBytes(rawBytes(tensor).size())
+                            : tensor.ByteSizeLong();
+}
+
 /// Appends an initializer, without its data if that may be a state's. Data is
 /// kept if it is small, or if the initializer is none of those that are used:
 /// the model is without it after its import.
@@ -99,19 +107,18 @@ static void appendInitializer(onnx::TensorProto &tensor,
                               const llvm::StringSet<> &used,
                               SerializedModel &result) {
   constexpr size_t large = size_t(1) << 20;
-  appendHead(result.literal, kInitializer, tensor.ByteSizeLong());
+  appendHead(result.literal, kInitializer, writtenBytes(tensor));
   if (!mayBeState(tensor)) {
     tensor.AppendToString(&result.literal);
     return;
   }
-  std::unique_ptr<std::string> data(tensor.release_raw_data());
-  tensor.AppendToString(&result.literal);
-  appendHead(result.literal, kRawData, data->size());
+  withoutData(tensor).AppendToString(&result.literal);
+  StringRef data = rawBytes(tensor);
+  appendHead(result.literal, kRawData, data.size());
   SerializedModel::Hole hole{result.literal.size(), tensor.name(), {}};
-  if (data->size() < large || !used.contains(tensor.name()))
-    hole.data = *data;
+  if (data.size() < large || !used.contains(tensor.name()))
+    hole.data = data.str();
   result.holes.push_back(std::move(hole));
-  tensor.set_allocated_raw_data(data.release());
 }
 
 /// Writes a model with all initializers for which `isInside` holds: field by
@@ -134,9 +141,9 @@ writeModel(onnx::ModelProto &model,
   literal = model.SerializeAsString();
   model.set_allocated_graph(taken.release());
   size_t bytes = rest.size();
-  for (const onnx::TensorProto &tensor : initializers)
+  for (onnx::TensorProto &tensor : initializers)
     if (isInside(tensor))
-      bytes += fieldBytes(tensor.ByteSizeLong());
+      bytes += fieldBytes(writtenBytes(tensor));
   appendHead(literal, kGraph, bytes);
   for (onnx::TensorProto &tensor : initializers)
     if (isInside(tensor))
@@ -151,20 +158,21 @@ SerializedModel onnx_import::serializeForExport(onnx::ModelProto &model,
   SerializedModel result;
   // Data that is as large as a reference to it stays.
   constexpr size_t minBytes = 1024;
-  result.isExternal = model.ByteSizeLong() > most;
+  uint64_t bytes = model.ByteSizeLong();
+  for (const onnx::TensorProto &tensor : model.graph().initializer())
+    if (isMapped(tensor))
+      bytes += rawBytes(tensor).size();
+  result.isExternal = bytes > most;
   auto isInside = [&](const onnx::TensorProto &tensor) {
     return !result.isExternal || !mayBeState(tensor) ||
-           tensor.raw_data().size() < minBytes;
+           rawBytes(tensor).size() < minBytes;
   };
-  uint64_t bytes = model.ByteSizeLong();
   for (onnx::TensorProto &tensor :
        *model.mutable_graph()->mutable_initializer()) {
     if (isInside(tensor))
       continue;
-    bytes -= tensor.raw_data().size();
-    std::unique_ptr<std::string> data(tensor.release_raw_data());
-    result.external.push_back(tensor);
-    tensor.set_allocated_raw_data(data.release());
+    bytes -= rawBytes(tensor).size();
+    result.external.push_back(withoutData(tensor));
   }
   result.isTooLarge = bytes > kMostModelBytes;
   if (!result.isTooLarge)
@@ -210,7 +218,7 @@ onnx_import::makeExportTemplate(const SerializedModel &serialized,
     if (!states.contains(hole.name)) {
       const onnx::TensorProto *tensor = initializers.lookup(hole.name);
       result.literal +=
-          hole.data.empty() && tensor ? tensor->raw_data() : hole.data;
+          hole.data.empty() && tensor ? rawBytes(*tensor).str() : hole.data;
       continue;
     }
     result.segments.push_back(

@@ -5,6 +5,7 @@
 #include "dialects/ingot/ir/Signature.h"
 #include "dialects/ingot/support/Remarks.h"
 #include "frontends/onnx/import/Folding.h"
+#include "frontends/onnx/model/MappedData.h"
 #include "frontends/onnx/model/NarrowTypes.h"
 #include "frontends/onnx/model/Opsets.h"
 #include "frontends/onnx/model/PrepareModel.h"
@@ -300,8 +301,11 @@ FailureOr<Binding>
 GraphImporter::importInitializer(const onnx::TensorProto &tensor) {
   auto role = roles.find(tensor.name());
   auto once = importedOnce.find(&tensor);
+  // Of states, mapped bytes stay where they are.
+  bool staysMapped = role != roles.end() && isMapped(tensor);
   FailureOr<std::string> bytes =
-      role != roles.end() && once != importedOnce.end()
+      staysMapped ? std::string()
+      : role != roles.end() && once != importedOnce.end()
           ? takeBytes(file, *once->second)
           : tensorBytes(file, tensor);
   if (failed(bytes))
@@ -328,8 +332,10 @@ GraphImporter::importInitializer(const onnx::TensorProto &tensor) {
     return emitUserError(
         file, "a parameter is called '" + name + "', which is a reserved name",
         "rename it before exporting");
-  binding.value = addState(name, role->second, type,
-                           elementsAttr(type, std::move(*bytes), name));
+  binding.value =
+      addState(name, role->second, type,
+               staysMapped ? mappedAttr(type, tensor)
+                           : elementsAttr(type, std::move(*bytes), name));
   states.insert(name);
   return binding;
 }

@@ -3,6 +3,7 @@
 #include "frontends/onnx/model/ModelFile.h"
 #include "dialects/ingot/ir/Diagnostics.h"
 #include "dialects/ingot/support/InputFile.h"
+#include "frontends/onnx/model/MappedData.h"
 #include "frontends/onnx/model/Repair.h"
 #include "onnx/checker.h"
 #include "onnx/proto_utils.h"
@@ -66,10 +67,11 @@ static LogicalResult parseExternal(Location file,
   return success();
 }
 
-/// Reads a tensor's bytes into the model. The ONNX library opens the file: it
-/// refuses absolute paths, paths out of the model's folder, and links.
+/// Reads a tensor's bytes into the model, or `maps` them. The ONNX library
+/// opens the file: it refuses absolute paths, paths out of the model's folder,
+/// and links.
 static LogicalResult readExternal(StringRef folder, Location file,
-                                  onnx::TensorProto &tensor,
+                                  onnx::TensorProto &tensor, bool maps,
                                   std::vector<std::string> &files) {
   ExternalRange range;
   if (failed(parseExternal(file, tensor, range)))
@@ -112,7 +114,10 @@ static LogicalResult readExternal(StringRef folder, Location file,
     return fail("the range reaches beyond the file of " + Twine(size) +
                     " bytes",
                 "the data file is truncated or belongs to another model");
-  std::string bytes(range.length.value_or(size - range.offset), '\0');
+  uint64_t length = range.length.value_or(size - range.offset);
+  if (maps && mapData(tensor, static_cast<int>(fd), range.offset, length))
+    return success();
+  std::string bytes(length, '\0');
   for (size_t done = 0; done < bytes.size();) {
     ssize_t got =
         pread(static_cast<int>(fd), bytes.data() + done, bytes.size() - done,
@@ -159,14 +164,15 @@ LogicalResult onnx_import::readModel(StringRef path, Location file,
        *model.mutable_graph()->mutable_initializer())
     if (tensor.data_location() == onnx::TensorProto::EXTERNAL &&
         failed(readExternal(folder.empty() ? "." : folder, file, tensor,
-                            external)))
+                            /*maps=*/true, external)))
       return failure();
   for (onnx::NodeProto &node : *model.mutable_graph()->mutable_node())
     for (onnx::AttributeProto &attribute : *node.mutable_attribute())
       if (attribute.has_t() &&
           attribute.t().data_location() == onnx::TensorProto::EXTERNAL &&
           failed(readExternal(folder.empty() ? "." : folder, file,
-                              *attribute.mutable_t(), external)))
+                              *attribute.mutable_t(), /*maps=*/false,
+                              external)))
         return failure();
   return repairModel(file, model);
 }

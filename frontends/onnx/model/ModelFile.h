@@ -16,7 +16,8 @@
 
 namespace ingot::onnx_import {
 
-/// Parses the file and loads external data.
+/// Parses the file and loads external data; large tensors are mapped within a
+/// MappedDataScope.
 /// `external` gets the paths of the files with such data.
 llvm::LogicalResult readModel(llvm::StringRef path, mlir::Location file,
                               onnx::ModelProto &model,

@@ -2,6 +2,7 @@
 
 #include "frontends/onnx/model/PrepareModel.h"
 #include "dialects/ingot/ir/Diagnostics.h"
+#include "frontends/onnx/model/MappedData.h"
 #include "frontends/onnx/model/Node.h"
 #include "frontends/onnx/model/NodeOrder.h"
 #include "frontends/onnx/model/Opsets.h"
@@ -326,7 +327,10 @@ LogicalResult onnx_import::prepareModel(Location file, onnx::ModelProto &model,
       return reportMissing(file, missing);
     if (failed(checkNames(file.getContext(), model.graph())))
       return failure();
-    onnx::checker::check_model(model);
+    {
+      EmptyMappedTensors empty(*model.mutable_graph());
+      onnx::checker::check_model(model);
+    }
     return inlineSchemaFunctions(file, model);
   } catch (const std::exception &error) {
     return reportInvalid(file, error.what());

@@ -2,6 +2,7 @@
 
 #include "frontends/onnx/model/Tensors.h"
 #include "dialects/ingot/ir/Diagnostics.h"
+#include "frontends/onnx/model/MappedData.h"
 #include "frontends/onnx/model/NarrowTypes.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
@@ -139,7 +140,7 @@ getBytes(Location where, const TensorProto &tensor, std::string *raw) {
   if (raw) {
     bytes = std::move(*raw);
   } else if (tensor.has_raw_data()) {
-    bytes = tensor.raw_data();
+    bytes = rawBytes(tensor).str();
   } else {
     switch (dataType) {
     case TensorProto::FLOAT:
@@ -180,7 +181,9 @@ FailureOr<std::string> onnx_import::tensorBytes(Location where,
 FailureOr<std::string> onnx_import::takeBytes(Location where,
                                               TensorProto &tensor) {
   return getBytes(where, tensor,
-                  tensor.has_raw_data() ? tensor.mutable_raw_data() : nullptr);
+                  tensor.has_raw_data() && !isMapped(tensor)
+                      ? tensor.mutable_raw_data()
+                      : nullptr);
 }
 
 DenseElementsAttr onnx_import::denseAttr(RankedTensorType type,

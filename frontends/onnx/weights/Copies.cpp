@@ -2,6 +2,7 @@
 
 #include "frontends/onnx/weights/Copies.h"
 #include "dialects/ingot/support/Remarks.h"
+#include "frontends/onnx/model/MappedData.h"
 #include "frontends/onnx/model/Node.h"
 #include "frontends/onnx/model/Tensors.h"
 #include "frontends/onnx/weights/Parameters.h"
@@ -21,7 +22,7 @@ static bool isRepeatedValue(MLIRContext *context,
   if (!element || !isa<FloatType>(element) || !tensor.has_raw_data())
     return false;
   size_t width = element.getIntOrFloatBitWidth() / 8;
-  StringRef bytes = tensor.raw_data();
+  StringRef bytes = rawBytes(tensor);
   return bytes.size() > width && bytes.size() % width == 0 &&
          bytes.drop_front(width) == bytes.drop_back(width);
 }

@@ -2,6 +2,7 @@
 
 #include "dialects/ingot/ir/Diagnostics.h"
 #include "dialects/ingot/support/Remarks.h"
+#include "frontends/onnx/model/MappedData.h"
 #include "frontends/onnx/model/Node.h"
 #include "frontends/onnx/model/Opsets.h"
 #include "frontends/onnx/model/Tensors.h"
@@ -291,7 +292,7 @@ static std::vector<Weight> listWeights(MLIRContext *context,
       continue;
     Weight weight{tensor.name(), element,
                   Shape(tensor.dims().begin(), tensor.dims().end()),
-                  tensor.raw_data(), isGeneratedName(tensor.name())};
+                  rawBytes(tensor), isGeneratedName(tensor.name())};
     int64_t elements = 1;
     for (int64_t size : weight.dims)
       elements *= size;
@@ -328,6 +329,7 @@ static SmallVector<SmallVector<size_t>> groupEqual(ArrayRef<Weight> weights) {
                                         type.getAsOpaquePointer());
       groups[{weight.count(), key}].push_back(i);
     }
+    releaseMapped(weight.bytes);
   }
   SmallVector<SmallVector<size_t>> result;
   for (auto &[key, members] : groups)

@@ -5,6 +5,7 @@
 #include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/target/Target.h"
 #include "runtime/abi/Abi.h"
+#include "runtime/abi/Mapping.h"
 
 using namespace mlir;
 using namespace ingot;
@@ -46,12 +47,20 @@ void StatePlaces::place(StateOp state) {
 
 StatePlaces::StatePlaces(ModuleOp module)
     : alignment(Target::of(module)->getAlignment()) {
-  SmallVector<StateOp> inShards;
+  SmallVector<StateOp> inShards, mapped;
   for (auto state : module.getOps<StateOp>()) {
-    if (state.getShard())
+    if (auto home = state->getAttrOfType<StringAttr>(exec::kHomeAttr)) {
+      if (home == "mapped")
+        mapped.push_back(state);
+    } else if (state.getShard())
       inShards.push_back(state);
     else if (!state.getHalves())
       place(state);
+  }
+  for (StateOp state : mapped) {
+    places[FlatSymbolRefAttr::get(state.getSymNameAttr())] = {
+        exec::Space::State, abi::getMappedBegin(getBytes()) + mappedBytes, {}};
+    mappedBytes += llvm::alignTo(byteSize(state.getTensorType()), alignment);
   }
   int64_t at = 0;
   for (StateOp state : inShards) {

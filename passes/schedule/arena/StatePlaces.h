@@ -22,13 +22,16 @@ struct StatePlaces {
 
   explicit StatePlaces(mlir::ModuleOp module);
 
-  /// The locations by symbol; none for a split master. That of a sharded state
+  /// The locations by symbol; none for a split master, and for what only the
+  /// weights have. That of a sharded state
   /// is in the table of addresses: its memory depends on the number of ranks.
   llvm::DenseMap<mlir::Attribute, Place> places;
   /// The buckets by number.
   std::map<int64_t, Gather> gathers;
   /// The bytes of the parts of the block.
   int64_t weightBytes = 0, optimizerBytes = 0, accumulatorBytes = 0;
+  /// The bytes of the range behind the block that is mapped from the weights.
+  int64_t mappedBytes = 0;
   /// The bytes of sharded states, if there is one rank.
   int64_t shardBytes = 0;
 

@@ -132,6 +132,9 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
     }
     getOperation()->setAttr(exec::kStateBytesAttr,
                             builder.getI64IntegerAttr(states->getBytes()));
+    if (states->mappedBytes != 0)
+      getOperation()->setAttr(exec::kMappedBytesAttr,
+                              builder.getI64IntegerAttr(states->mappedBytes));
   }
 
   /// Builds the step next to the function, then erases the function.

@@ -120,8 +120,8 @@ struct Rematerialize : ingot::impl::RematerializeBase<Rematerialize> {
     if (!memoryBudget.empty())
       split = splitArena(functions);
     for (func::FuncOp func : functions) {
-      fixedBytes = states.getBytes() + states.shardBytes + payloads +
-                   getStagingBytes(Signature(func), *target);
+      fixedBytes = states.getBytes() + states.mappedBytes + states.shardBytes +
+                   payloads + getStagingBytes(Signature(func), *target);
       budget = findBudget();
       if (failed(fit(func)))
         return signalPassFailure();

@@ -74,6 +74,10 @@ static runtime::StateSpec describeState(StateOp state, WeightsKind weights) {
     init.kind = runtime::InitKind::Normal;
     std::tie(init.mean, init.deviation) = momentsOf(state);
   }
+  if (auto home = state->getAttrOfType<StringAttr>(exec::kHomeAttr))
+    described.home = findCase<runtime::StateHome>(home);
+  if (described.home == runtime::StateHome::File)
+    return described;
   if (std::optional<ArrayAttr> halves = state.getHalves())
     for (auto half : halves->getAsRange<FlatSymbolRefAttr>())
       described.halves.push_back(half.getValue().str());
@@ -294,6 +298,7 @@ runtime::ModuleSpec ingot::buildManifest(ModuleOp module, WeightsKind weights) {
   if (auto crc = module->getAttrOfType<IntegerAttr>(kWeightsCrcAttr))
     manifest.weightsCrc = crc.getInt();
   manifest.stateBytes = getNumber(exec::kStateBytesAttr, 0);
+  manifest.mappedBytes = getNumber(exec::kMappedBytesAttr, 0);
   manifest.batch = getNumber(kBatchAttr, 0);
   if (auto batches = module->getAttrOfType<DenseI64ArrayAttr>(kBatchesAttr))
     manifest.batches = batches.asArrayRef().vec();

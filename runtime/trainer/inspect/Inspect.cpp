@@ -116,6 +116,7 @@ std::string ingot::runtime::inspectAsJson(const Manifest &manifest,
   json["peak_bytes"] = getMemory(manifest, step, "peak_bytes", ranks);
   for (const char *part : memoryParts)
     json[part] = getMemory(manifest, step, part, ranks);
+  json["mapped_bytes"] = manifest.mappedBytes;
   json["data"] = {{"bytes", getDataBytes(manifest)}};
   json["live"] = ordered_json::array();
   for (const LiveTensor &tensor : step.live)
@@ -178,6 +179,9 @@ std::string ingot::runtime::inspectAsText(const Manifest &manifest,
     text += fmt::format("  {:<18}{:>12}\n", name.substr(0, name.rfind('_')),
                         describeBytes(getMemory(manifest, step, part, ranks)));
   }
+  if (manifest.mappedBytes != 0)
+    text += fmt::format("frozen, mapped      {:>12}\n",
+                        describeBytes(manifest.mappedBytes));
   text += fmt::format("batches ahead of it {:>11}\n",
                       describeBytes(getDataBytes(manifest)));
   constexpr size_t maxListed = 12;

@@ -37,10 +37,12 @@ CheckpointContent Saver::collect(const CheckpointInfo &info,
   constexpr int64_t least = int64_t(1) << 20;
   CheckpointContent content;
   content.info = info;
+  content.info.base = listBase(session);
   content.state = viewWholeStates(session);
   int64_t bytes = 0;
-  auto isConstant = [](const StateSpec &spec) {
-    return spec.role == StateRole::Frozen && spec.halves.empty();
+  auto isConstant = [&](const StateSpec &spec) {
+    return spec.role == StateRole::Frozen && spec.halves.empty() &&
+           !session.getFiled().contain(spec);
   };
   for (const StateSpec &spec : session.getManifest().states)
     if (isConstant(spec))

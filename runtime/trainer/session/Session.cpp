@@ -239,6 +239,7 @@ void Session::run(const Function &function,
   if (context.failed)
     throw failure(function.spec->name, context.message,
                   "report this with the model, or compile with -O0");
+  filed.checkFile();
 }
 
 Results Session::fetchResults(const Function &function) {

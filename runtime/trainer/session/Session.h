@@ -17,6 +17,7 @@
 #include "runtime/core/Manifest.h"
 #include "runtime/core/Memory.h"
 #include "runtime/core/PartPlaces.h"
+#include "runtime/trainer/session/FiledStates.h"
 
 #include <array>
 #include <map>
@@ -89,6 +90,8 @@ public:
     return const_cast<char *>(std::as_const(*this).getPlace(spec));
   }
   const char *getPlace(const StateSpec &spec) const {
+    if (spec.home == StateHome::File)
+      return filed.getPlace(spec);
     if (const char *all = findWhole(spec))
       return all;
     return spec.shard ? hostShards + shardOffsets.at(&spec)
@@ -104,7 +107,19 @@ public:
     auto found = whole.find(&spec);
     return found == whole.end() ? nullptr : found->second.getData();
   }
-  /// Returns the host's address of all states that are not sharded.
+  /// The states that stay in the weights.
+  FiledStates &getFiled() { return filed; }
+  const FiledStates &getFiled() const { return filed; }
+  /// Calls Device::mapStates.
+  bool mapStates(int descriptor, uint64_t fileOffset, const std::string &path) {
+    return device->mapStates(descriptor, fileOffset, path);
+  }
+  /// Precedes every write to a state that may be in the weights.
+  void makeOwn(const StateSpec &spec) {
+    if (filed.contain(spec))
+      filed.makeOwn(spec, hostState + spec.offset);
+  }
+  /// Returns the host's address of all states that are in the block.
   char *getStates() { return hostState; }
   /// Returns how many ranks have samples of their own: those along `data`.
   int64_t getRanks() const { return context.rankCount; }
@@ -200,6 +215,7 @@ private:
   char *shards = nullptr;
   int64_t shardBytes = 0;
   std::map<const StateSpec *, int64_t> shardOffsets;
+  FiledStates filed;
   /// All elements of states in shards or parts.
   std::map<const StateSpec *, Block> whole;
 

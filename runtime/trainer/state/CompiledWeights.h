@@ -31,7 +31,30 @@ public:
   /// Returns the weights of that state; null if there are none.
   const TensorView *find(const std::string &name) const;
 
+  /// The open file next to the executable; -1 without one, or where files must
+  /// not be mapped.
+  int getDescriptor() const { return isFileMapped ? file.number : -1; }
+  /// Returns where the file has the bytes of one of its tensors.
+  uint64_t getFileOffset(const TensorView &tensor) const {
+    return static_cast<uint64_t>(tensor.data.data() - bytes.data());
+  }
+  /// Whether the views stay valid without memory of the process.
+  bool isMapped() const { return isFileMapped; }
+  /// Gives the memory of what was read back to the system; it is read again.
+  void releaseMemory() const;
+
 private:
+  void openSidecar(const Manifest &manifest);
+
+  /// An open file.
+  struct Descriptor {
+    Descriptor() = default;
+    Descriptor(const Descriptor &) = delete;
+    Descriptor &operator=(const Descriptor &) = delete;
+    ~Descriptor();
+    int number = -1;
+  } file;
+  bool isFileMapped = true;
   std::string place = "embedded weights";
   MappedFile sidecar;
   std::string_view bytes;

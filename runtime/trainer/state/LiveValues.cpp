@@ -2,11 +2,15 @@
 
 #include "runtime/trainer/state/LiveValues.h"
 
+#include <utility>
+
 using namespace ingot::runtime;
 
 LiveValues::LiveValues(Session &session, const StateSpec &spec)
     : spec(spec), held(session.getHeld(spec)) {
   auto read = [&](const StateSpec &state) {
+    if (state.home == StateHome::File)
+      return std::as_const(session).getPlace(state);
     return session.read(
         {state.dtype, Space::State, state.offset, state.getElements()});
   };

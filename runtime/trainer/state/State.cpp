@@ -7,6 +7,7 @@
 
 #include "runtime/trainer/state/State.h"
 
+#include "runtime/abi/Mapping.h"
 #include "runtime/checkpoint/TensorFiles.h"
 #include "runtime/comm/Communicator.h"
 #include "runtime/core/Error.h"
@@ -110,10 +111,15 @@ static void checkTensor(const StateSpec &spec, const TensorView &tensor,
                    "use weights of the same model");
 }
 
-/// Copies a tensor into a state, converting between float types.
+/// Copies a tensor into a state, converting between float types. What the
+/// weights hold already stays there.
 static void assignState(Session &session, const StateSpec &spec,
                         const TensorView &tensor, const std::string &where) {
   checkTensor(spec, tensor, where);
+  if (session.getFiled().contain(spec) && tensor.dtype == spec.dtype &&
+      std::memcmp(session.getPlace(spec), tensor.data.data(),
+                  spec.getBytes()) == 0)
+    return;
   session.getPlaces(spec).forEach(
       session.getHeld(spec), [&](const PartPlaces::Run &run) {
         if (run.whole >= 0)
@@ -142,21 +148,95 @@ TensorView ingot::runtime::viewState(const Session &session,
 
 using StateList = std::vector<const StateSpec *>;
 
+/// Returns the weights of the compiler for a state.
+static const TensorView &findWeights(const CompiledWeights &weights,
+                                     const StateSpec &spec) {
+  const TensorView *found = weights.find(spec.name);
+  if (!found)
+    throw badInput(weights.getPlace(), "no tensor '" + spec.name + "'",
+                   "compile the model again");
+  return *found;
+}
+
+/// Maps the states that the file of weights has in one piece; copies them where
+/// that is not possible.
+static void mapStates(Session &session, const CompiledWeights &weights) {
+  const Manifest &manifest = session.getManifest();
+  std::optional<uint64_t> start;
+  for (const StateSpec &spec : manifest.states) {
+    if (spec.home != StateHome::Mapped)
+      continue;
+    const TensorView &tensor = findWeights(weights, spec);
+    uint64_t begin =
+        weights.getFileOffset(tensor) -
+        static_cast<uint64_t>(spec.offset - manifest.getMappedBegin());
+    if (tensor.dtype != spec.dtype || tensor.shape != spec.shape ||
+        begin % ingot::abi::kMappedAlignment != 0 ||
+        start.value_or(begin) != begin)
+      throw badInput(weights.getPlace(),
+                     "'" + spec.name + "' is not where the trainer expects it",
+                     "compile the model again");
+    start = begin;
+  }
+  if (!start ||
+      (weights.getDescriptor() >= 0 &&
+       session.mapStates(weights.getDescriptor(), *start, weights.getPlace())))
+    return;
+  for (const StateSpec &spec : manifest.states)
+    if (spec.home == StateHome::Mapped)
+      std::memcpy(session.getPlace(spec),
+                  findWeights(weights, spec).data.data(), spec.getBytes());
+}
+
+/// Takes the states that stay in the weights from there.
+static void takeFiledStates(Session &session) {
+  const Manifest &manifest = session.getManifest();
+  FiledStates &filed = session.getFiled();
+  bool hasAny = std::any_of(
+      manifest.states.begin(), manifest.states.end(),
+      [](const StateSpec &spec) { return spec.home != StateHome::Block; });
+  if (!hasAny)
+    return;
+  auto weights = std::make_shared<CompiledWeights>(session);
+  filed.take(weights);
+  for (const StateSpec &spec : manifest.states) {
+    if (spec.home != StateHome::File)
+      continue;
+    const TensorView &tensor = findWeights(*weights, spec);
+    std::string where = weights->getPlace() + ": " + spec.name;
+    checkTensor(spec, tensor, where);
+    if (weights->isMapped())
+      filed.setPlace(spec, tensor.data.data());
+    else
+      filed.copy(spec, tensor.data.data());
+  }
+  mapStates(session, *weights);
+  weights->releaseMemory();
+}
+
+/// Ends what takeFiledStates began: of a file that must not be mapped, all is
+/// copied now.
+static void endFiledStates(Session &session) {
+  const auto &weights = session.getFiled().getWeights();
+  if (weights && !weights->isMapped())
+    session.getFiled().dropWeights();
+}
+
 /// Copies the weights of the compiler.
 static void loadWeights(Session &session, StateList states) {
-  std::erase_if(states, [](const StateSpec *spec) {
-    return spec->init.kind != InitKind::Weights;
+  std::erase_if(states, [&](const StateSpec *spec) {
+    return spec->init.kind != InitKind::Weights ||
+           session.getFiled().contain(*spec);
   });
   if (states.empty())
     return;
-  CompiledWeights weights(session);
-  for (const StateSpec *spec : states) {
-    const TensorView *found = weights.find(spec->name);
-    if (!found)
-      throw badInput(weights.getPlace(), "no tensor '" + spec->name + "'",
-                     "compile the model again");
-    assignState(session, *spec, *found, weights.getPlace() + ": " + spec->name);
-  }
+  std::shared_ptr<CompiledWeights> weights = session.getFiled().getWeights();
+  if (!weights)
+    weights = std::make_shared<CompiledWeights>(session);
+  for (const StateSpec *spec : states)
+    assignState(session, *spec, findWeights(*weights, *spec),
+                weights->getPlace() + ": " + spec->name);
+  weights->releaseMemory();
 }
 
 void ingot::runtime::loadWeightsFile(Session &session, const std::string &path,
@@ -204,6 +284,11 @@ void ingot::runtime::refreshCopies(Session &session) {
     // A split master is stored in its halves only.
     if (!original.halves.empty())
       continue;
+    // The compiler has rounded the weights.
+    const FiledStates &filed = session.getFiled();
+    if (filed.contain(original) && filed.contain(copy))
+      continue;
+    session.makeOwn(copy);
     // Ranks have the same shards of both.
     ElementRange held = session.getHeld(copy);
     convert(session.getPlace(original) + held.begin * getSize(original.dtype),
@@ -232,12 +317,14 @@ void ingot::runtime::initializeState(Session &session, uint64_t seed,
   StateList states;
   for (const StateSpec &spec : session.getManifest().states)
     states.push_back(&spec);
+  takeFiledStates(session);
   // This comes before --init, whose file may lack constants of the graph.
   initialize(session, states, seed);
   if (!initPath.empty())
     loadWeightsFile(session, initPath, console);
   else
     refreshCopies(session);
+  endFiledStates(session);
 }
 
 namespace {
@@ -379,10 +466,35 @@ void ingot::runtime::checkState(const Session &session,
     };
     if (found != saved.whole.tensors.end())
       checkTensor(spec, found->second, path + ": " + spec.name);
-    else if (!spec.isOptional() &&
+    else if (!spec.isOptional() && saved.base.count(spec.name) == 0 &&
              std::none_of(saved.shards.begin(), saved.shards.end(), hasIt))
       throw badInput(path, "no state '" + spec.name + "'",
                      "resume with a trainer of the same model and optimizer");
+  }
+}
+
+/// Throws unless the states that a checkpoint left to the weights have the
+/// values that they had.
+static void checkBase(const Session &session, const StateList &states,
+                      const CheckpointState &saved, const std::string &path) {
+  for (const StateSpec *spec : states) {
+    auto crc = saved.base.find(spec->name);
+    if (crc == saved.base.end())
+      continue;
+    uint32_t own = 0;
+    if (session.getFiled().contain(*spec))
+      own = static_cast<uint32_t>(spec->crc.value_or(0));
+    else
+      readPieces(session, *spec, [&](std::string_view bytes) {
+        own = computeCrc32(bytes, own);
+      });
+    if (own != crc->second)
+      throw badInput(path,
+                     "the run left '" + spec->name +
+                         "' to the weights of its trainer, and those of this "
+                         "one have other values",
+                     "resume with the trainer of the run, or one compiled from "
+                     "the same model");
   }
 }
 
@@ -390,6 +502,8 @@ void ingot::runtime::restoreState(Session &session,
                                   const CheckpointState &saved,
                                   const std::string &path) {
   checkState(session, saved, path);
+  if (!session.getFiled().getWeights())
+    takeFiledStates(session);
   StateList missing;
   for (const StateSpec &spec : session.getManifest().states) {
     if (!spec.isSaved())
@@ -409,7 +523,9 @@ void ingot::runtime::restoreState(Session &session,
       missing.push_back(&spec);
   }
   initialize(session, missing, /*seed=*/0);
+  checkBase(session, missing, saved, path);
   refreshCopies(session);
+  endFiledStates(session);
 }
 
 /// Whether ranks have to save their parts of the state.
@@ -421,9 +537,19 @@ static bool isInShards(const Session &session, const StateSpec &spec) {
 SafeTensors ingot::runtime::viewWholeStates(const Session &session) {
   SafeTensors state;
   for (const StateSpec &spec : session.getManifest().states)
-    if (spec.isSaved() && !isInShards(session, spec))
+    if (spec.isSaved() && !isInShards(session, spec) &&
+        !session.getFiled().contain(spec))
       state.tensors[spec.name] = viewState(session, spec);
   return state;
+}
+
+std::map<std::string, uint32_t>
+ingot::runtime::listBase(const Session &session) {
+  std::map<std::string, uint32_t> base;
+  for (const StateSpec &spec : session.getManifest().states)
+    if (spec.isSaved() && session.getFiled().contain(spec))
+      base[spec.name] = static_cast<uint32_t>(spec.crc.value_or(0));
+  return base;
 }
 
 SafeTensors ingot::runtime::viewShards(const Session &session) {
@@ -456,6 +582,27 @@ static int64_t getChecksum(const char *data, int64_t bytes) {
   return computeCrc32({data, static_cast<size_t>(bytes)});
 }
 
+/// Broadcasts the states of rank 0 that are not those of the weights, which all
+/// ranks have.
+static void shareFiled(Session &session, Communicator &ranks) {
+  StateList states;
+  for (const StateSpec &spec : session.getManifest().states)
+    if (spec.home != StateHome::Block)
+      states.push_back(&spec);
+  if (states.empty())
+    return;
+  std::string isOwn;
+  for (const StateSpec *spec : states)
+    isOwn += session.getFiled().contain(*spec) ? '0' : '1';
+  ranks.checkEqual(getChecksum(isOwn.data(), isOwn.size()),
+                   "choice of frozen weights",
+                   "give all ranks the same --init");
+  for (size_t i = 0; i < states.size(); ++i)
+    if (isOwn[i] == '1')
+      ranks.broadcast(session.getPlace(*states[i]), states[i]->getBytes(), 0,
+                      "frozen weights");
+}
+
 void ingot::runtime::shareState(Session &session, Communicator &ranks,
                                 int64_t step) {
   if (ranks.getSize() == 1)
@@ -480,12 +627,14 @@ void ingot::runtime::shareState(Session &session, Communicator &ranks,
   if (&replicas != &ranks) {
     uint32_t crc = 0;
     for (const StateSpec &spec : manifest.states)
-      if (spec.isSaved() && !spec.partition && !spec.shard && !spec.isOwn())
+      if (spec.isSaved() && !spec.partition && !spec.shard && !spec.isOwn() &&
+          !session.getFiled().contain(spec))
         readPieces(session, spec, [&](std::string_view bytes) {
           crc = computeCrc32(bytes, crc);
         });
     ranks.checkEqual(crc, "initial state", "give all ranks the same weights");
   }
+  shareFiled(session, ranks);
   for (const auto &[spec, value] : own)
     std::memcpy(session.getPlace(*spec), value.data(), value.size());
   // Ranks along data train on different samples, and dropout differs between

@@ -11,6 +11,10 @@
 #include "runtime/checkpoint/Checkpoint.h"
 #include "runtime/trainer/session/Session.h"
 
+#include <cstdint>
+#include <map>
+#include <string>
+
 namespace ingot::runtime {
 
 class Communicator;
@@ -42,6 +46,10 @@ void refreshCopies(Session &session);
 
 /// Returns the unsharded states for a checkpoint.
 SafeTensors viewWholeStates(const Session &session);
+
+/// Returns the states that a checkpoint leaves to the trainer's weights, with
+/// their checksums.
+std::map<std::string, uint32_t> listBase(const Session &session);
 
 /// Returns this rank's shards for a checkpoint.
 SafeTensors viewShards(const Session &session);

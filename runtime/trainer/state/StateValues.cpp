@@ -50,6 +50,7 @@ void ingot::runtime::readValues(const Session &session, const StateSpec &spec,
 void ingot::runtime::writeValues(Session &session, const StateSpec &spec,
                                  int64_t first, int64_t count, const void *from,
                                  DType fromType) {
+  session.makeOwn(spec);
   if (spec.halves.empty()) {
     convert(from, fromType,
             session.getPlace(spec) + first * getSize(spec.dtype), spec.dtype,

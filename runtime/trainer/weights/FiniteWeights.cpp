@@ -172,7 +172,9 @@ ingot::runtime::findNotFinite(Session &session,
                               const std::vector<LeavingState> &states) {
   FiniteCheck check(session);
   for (const auto &[spec, dtype] : states) {
-    if (!isFloat(spec->dtype) || !isFloat(dtype))
+    // What is still in the weights is the model's own.
+    if (!isFloat(spec->dtype) || !isFloat(dtype) ||
+        session.getFiled().contain(*spec))
       continue;
     LiveValues values(session, *spec);
     auto [begin, end] = values.getHeld();

@@ -321,6 +321,21 @@ module attributes {exec.state_bytes = "many"} {}
 
 // -----
 
+// expected-error @+1 {{attribute 'exec.mapped_bytes' must be a size, on a module}}
+module attributes {exec.mapped_bytes = "many"} {}
+
+// -----
+
+// expected-error @+1 {{attribute 'exec.weights_file' must be a unit, on a module}}
+module attributes {exec.weights_file = "yes"} {}
+
+// -----
+
+// expected-error @+1 {{attribute 'exec.home' must be 'mapped' or 'file', on a state}}
+ingot.state frozen @w : tensor<4xf32> = dense<0.0> : tensor<4xf32> {exec.home = "block"}
+
+// -----
+
 // expected-error @+1 {{attribute 'exec.messages' must be #exec.message, on a module}}
 module attributes {exec.messages = [1]} {}
 

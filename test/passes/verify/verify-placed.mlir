@@ -337,3 +337,29 @@ module attributes {exec.state_bytes = 0 : i64} {
     }
   }
 }
+
+// -----
+
+// The range behind a block of 64 bytes begins at 65536.
+module attributes {exec.state_bytes = 64 : i64, exec.mapped_bytes = 64 : i64} {
+  ingot.state frozen @w : tensor<4xf32> = dense<0.0> : tensor<4xf32> {exec.home = "mapped", exec.offset = 65536 : i64}
+  ingot.state frozen @v : tensor<4xf32> = dense<0.0> : tensor<4xf32> {exec.home = "file"}
+}
+
+// -----
+
+module attributes {exec.state_bytes = 64 : i64, exec.mapped_bytes = 64 : i64} {
+  // expected-error @below {{is at 0, outside of the mapped range from 65536 to 65600}}
+  ingot.state frozen @w : tensor<4xf32> = dense<0.0> : tensor<4xf32> {exec.home = "mapped", exec.offset = 0 : i64}
+}
+
+// -----
+
+module attributes {exec.state_bytes = 64 : i64, exec.mapped_bytes = 64 : i64} {
+  exec.step @train_step attributes {arena_bytes = 0 : i64,
+      memory = #exec.memory<peak = 64, weights = 64, optimizer = 0, gradient = 0, activation = 0, workspace = 0, communication = 0>} {
+    %0 = exec.buffer state 65536 : memref<8xf32>
+    // expected-error @below {{ends at 65632, behind the state block of 64}}
+    %1 = exec.buffer state 65600 : memref<8xf32>
+  }
+}

@@ -52,6 +52,28 @@ TEST(SafeTensors, RoundTrips) {
   EXPECT_EQ(reinterpret_cast<uintptr_t>(back.tensors["b"].data.data()) % 4, 0u);
 }
 
+// Data that is mapped begins at a page, in the order that is asked for.
+TEST(SafeTensors, PlacesTensorsFirst) {
+  TemporaryFolder folder;
+  SafeTensors content;
+  content.tensors["a"] = {DType::I64, {}, "12345678"};
+  content.tensors["b"] = {DType::F32, {2}, "abcdefgh"};
+  content.tensors["c"] = {DType::U8, {8}, "ABCDEFGH"};
+  std::string path = folder / "f.safetensors";
+  AtomicFile file(path);
+  writeSafeTensors(file, content, {{"c", "b"}, 4096});
+  file.commit();
+  MappedFile mapped(path);
+  SafeTensors back = readSafeTensors(mapped.getBytes(), path);
+  ASSERT_EQ(back.tensors.size(), 3u);
+  const char *start = back.tensors["c"].data.data();
+  EXPECT_EQ((start - mapped.getBytes().data()) % 4096, 0);
+  EXPECT_EQ(back.tensors["b"].data.data(), start + 8);
+  EXPECT_EQ(back.tensors["a"].data.data(), start + 16);
+  for (const auto &[name, tensor] : content.tensors)
+    EXPECT_EQ(back.tensors[name].data, tensor.data);
+}
+
 TEST(SafeTensors, RefusesWhatTheFormatForbids) {
   std::string four = R"("dtype": "F32", "shape": [1])";
   expectRefused("[]", "", "not a JSON object");

@@ -23,7 +23,6 @@
 #include "passes/targets/host/ManifestWriter.h"
 #include "passes/targets/host/Object.h"
 #include "passes/targets/host/Passes.h"
-#include "runtime/checkpoint/SafeTensors.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/File.h"
 #include "runtime/core/Manifest.h"
@@ -36,6 +35,7 @@
 #include "tools/ingotc/compile/Plan.h"
 #include "tools/ingotc/compile/RemarksFile.h"
 #include "tools/ingotc/compile/UsedKernels.h"
+#include "tools/ingotc/compile/WriteWeights.h"
 #include "tools/ingotc/instrumentation/CompileProgress.h"
 #include "tools/ingotc/instrumentation/PassDump.h"
 #include "tools/ingotc/options/LibraryName.h"
@@ -51,7 +51,7 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 
-#include <list>
+#include <map>
 #include <unistd.h>
 
 using namespace mlir;
@@ -112,12 +112,9 @@ private:
   bool runPasses(llvm::function_ref<void(OpPassManager &)> build);
   void writeModule();
   runtime::WeightsKind chooseStorage();
-  /// Writes states with values that the manifest cannot say, as safetensors.
-  /// Returns the CRC-32 of the file.
-  uint32_t writeWeights(const std::string &path);
   /// Kernels as code of the target; a device's code goes to `device`.
   bool makeKernels(DeviceCode &device);
-  std::string manifest(runtime::WeightsKind storage);
+  std::string manifest();
   void writeText(const std::string &path, const std::string &bytes);
 
   const CompilerOptions &options;
@@ -129,6 +126,9 @@ private:
   bool blamesOption = false;
   llvm::StringSet<> reported;
   onnx_import::ImportedModel model;
+  runtime::WeightsKind storage = runtime::WeightsKind::Embed;
+  /// The checksums of states that checkpoints leave to the weights.
+  std::map<std::string, uint32_t> checksums;
   /// The graph of the model, for a report.
   llvm::json::Array graph;
   unsigned passNumber = 0;
@@ -205,35 +205,21 @@ runtime::WeightsKind Compiler::chooseStorage() {
   if (options.weights == "sidecar")
     return runtime::WeightsKind::Sidecar;
   int64_t bytes = 0;
-  for (auto state : model.module->getOps<StateOp>())
-    if (!splatValue(state))
+  // Variants have the same states.
+  llvm::StringSet<> counted;
+  model.module->walk([&](StateOp state) {
+    if (!splatValue(state) && counted.insert(state.getSymName()).second)
       bytes += byteSize(state.getWholeType());
+  });
   return bytes <= kEmbedLimit ? runtime::WeightsKind::Embed
                               : runtime::WeightsKind::Sidecar;
 }
 
-uint32_t Compiler::writeWeights(const std::string &path) {
-  runtime::SafeTensors content;
-  content.metadata["producer"] = "ingotc";
-  std::list<std::string> storage;
-  bool all = options.weights != "none";
-  for (auto state : model.module->getOps<StateOp>()) {
-    if (splatValue(state) || (!all && state.getRole() == Role::Parameter))
-      continue;
-    RankedTensorType type = state.getWholeType();
-    StringRef bytes = stateBytes(state, storage.emplace_back());
-    content.tensors[state.getSymName().str()] = {
-        getDType(type.getElementType()), type.getShape().vec(),
-        std::string_view(bytes.data(), bytes.size())};
-  }
-  runtime::AtomicFile file(path);
-  uint32_t crc = runtime::writeSafeTensors(file, content);
-  file.commit();
-  return crc;
-}
-
-std::string Compiler::manifest(runtime::WeightsKind storage) {
+std::string Compiler::manifest() {
   runtime::ModuleSpec described = buildManifest(*model.module, storage);
+  for (runtime::StateSpec &state : described.states)
+    if (auto found = checksums.find(state.name); found != checksums.end())
+      state.crc = found->second;
   described.target = target.describe();
   described.compilerOptions = options.names;
   auto given = options.given;
@@ -279,6 +265,9 @@ LogicalResult Compiler::importModel() {
     return failure();
   model = std::move(*imported);
   checkPaths(options, model.externalFiles);
+  storage = chooseStorage();
+  if (storage == runtime::WeightsKind::Sidecar && options.links())
+    (*model.module)->setAttr(exec::kWeightsFileAttr, UnitAttr::get(&context));
   if (!options.report.empty())
     graph = describeGraph(*model.module);
   checkTrainable(*model.module, options);
@@ -341,7 +330,9 @@ int64_t Compiler::getPeakBytes() {
   }
   auto states =
       (*model.module)->getAttrOfType<IntegerAttr>(exec::kStateBytesAttr);
-  return states.getInt() + arena + staging;
+  auto mapped =
+      (*model.module)->getAttrOfType<IntegerAttr>(exec::kMappedBytesAttr);
+  return states.getInt() + (mapped ? mapped.getInt() : 0) + arena + staging;
 }
 
 int Compiler::printGpuPlan() {
@@ -385,7 +376,6 @@ int Compiler::run(LinkInput &link, size_t index) {
   }
 
   // Blobs are made before lowering drops the states.
-  runtime::WeightsKind storage = chooseStorage();
   std::string sidecar = options.output + ".safetensors";
   LinkInput before = std::move(link);
   link = {};
@@ -411,10 +401,13 @@ int Compiler::run(LinkInput &link, size_t index) {
     }
     written = sidecar + ".building-" + std::to_string(getpid());
     unfinished.setFile(written);
-    uint32_t crc = writeWeights(written);
+    WrittenWeights weights = writeWeights(
+        *model.module, written, storage != runtime::WeightsKind::None);
+    checksums = std::move(weights.checksums);
     if (storage == runtime::WeightsKind::Sidecar)
       (*model.module)
-          ->setAttr(kWeightsCrcAttr, Builder(&context).getI64IntegerAttr(crc));
+          ->setAttr(kWeightsCrcAttr,
+                    Builder(&context).getI64IntegerAttr(weights.crc));
     else
       link.weights = runtime::MappedFile(written).getBytes();
   }
@@ -436,7 +429,7 @@ int Compiler::run(LinkInput &link, size_t index) {
     (*model.module)
         ->setAttr(name, builder.getI64IntegerAttr(static_cast<int64_t>(bytes)));
   };
-  std::string text = manifest(storage);
+  std::string text = manifest();
   cpu::KernelFamilies kernels = findUsedKernels(*model.module);
   // Callers of a library read their data.
   link.hasPictures =

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "frontends/onnx/model/MappedData.h"
+#include "frontends/onnx/model/Tensors.h"
+#include "mlir/IR/AsmState.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include <map>
+#include <memory>
+#include <mutex>
+#include <sys/mman.h>
+
+using namespace mlir;
+using namespace ingot;
+using namespace ingot::onnx_import;
+
+//===----------------------------------------------------------------------===//
+// Mappings
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Bytes of a file in memory.
+class Mapping {
+public:
+  /// Check `getBytes` for success.
+  Mapping(int descriptor, uint64_t offset, uint64_t bytes);
+  Mapping(const Mapping &) = delete;
+  Mapping &operator=(const Mapping &) = delete;
+  ~Mapping();
+
+  StringRef getBytes() const { return bytes; }
+
+private:
+  llvm::sys::fs::mapped_file_region region;
+  StringRef bytes;
+};
+
+/// The mappings that live, by their last byte, so that only they are given
+/// back.
+struct Living {
+  std::mutex mutex;
+  std::map<uintptr_t, StringRef> byEnd;
+};
+
+} // namespace
+
+static Living &getLiving() {
+  static Living living;
+  return living;
+}
+
+static uintptr_t addressOf(const char *byte) {
+  return reinterpret_cast<uintptr_t>(byte);
+}
+
+Mapping::Mapping(int descriptor, uint64_t offset, uint64_t length) {
+  auto page =
+      static_cast<uint64_t>(llvm::sys::fs::mapped_file_region::alignment());
+  uint64_t before = offset % page;
+  std::error_code error;
+  region = llvm::sys::fs::mapped_file_region(
+      descriptor, llvm::sys::fs::mapped_file_region::readonly, length + before,
+      offset - before, error);
+  if (error)
+    return;
+  bytes = StringRef(region.const_data() + before, length);
+  std::lock_guard lock(getLiving().mutex);
+  getLiving().byEnd[addressOf(bytes.end())] = bytes;
+}
+
+Mapping::~Mapping() {
+  if (bytes.empty())
+    return;
+  std::lock_guard lock(getLiving().mutex);
+  getLiving().byEnd.erase(addressOf(bytes.end()));
+}
+
+void onnx_import::releaseMapped(StringRef bytes) {
+  Living &living = getLiving();
+  std::lock_guard lock(living.mutex);
+  auto found = living.byEnd.lower_bound(addressOf(bytes.end()));
+  if (bytes.empty() || found == living.byEnd.end() ||
+      addressOf(found->second.begin()) > addressOf(bytes.begin()))
+    return;
+  auto page =
+      static_cast<uintptr_t>(llvm::sys::fs::mapped_file_region::alignment());
+  // What is read again at an end of the range is read from the file again.
+  uintptr_t begin = addressOf(bytes.begin()) / page * page;
+  (void)madvise(reinterpret_cast<void *>(begin), addressOf(bytes.end()) - begin,
+                MADV_DONTNEED);
+}
+
+//===----------------------------------------------------------------------===//
+// Tensors
+//===----------------------------------------------------------------------===//
+
+static constexpr llvm::StringLiteral kKey = "ingot.mapping";
+
+/// The mappings of the scopes of the thread; tensors have their numbers.
+static std::vector<std::shared_ptr<Mapping>> &getMappings() {
+  static thread_local std::vector<std::shared_ptr<Mapping>> mappings;
+  return mappings;
+}
+
+static thread_local unsigned scopes = 0;
+
+MappedDataScope::MappedDataScope() : before(getMappings().size()) { ++scopes; }
+
+MappedDataScope::~MappedDataScope() {
+  getMappings().resize(before);
+  --scopes;
+}
+
+static std::shared_ptr<Mapping> findMapping(const onnx::TensorProto &tensor) {
+  if (!tensor.has_raw_data() || !tensor.raw_data().empty())
+    return nullptr;
+  for (const onnx::StringStringEntryProto &entry : tensor.external_data()) {
+    size_t number;
+    if (entry.key() == kKey &&
+        !StringRef(entry.value()).getAsInteger(10, number) &&
+        number < getMappings().size())
+      return getMappings()[number];
+  }
+  return nullptr;
+}
+
+bool onnx_import::mapData(onnx::TensorProto &tensor, int descriptor,
+                          uint64_t offset, uint64_t bytes) {
+  constexpr uint64_t least = uint64_t(1) << 20;
+  uint64_t width = 0;
+  switch (tensor.data_type()) {
+  case onnx::TensorProto::DOUBLE:
+    width = sizeof(double);
+    break;
+  case onnx::TensorProto::FLOAT:
+    width = sizeof(float);
+    break;
+  case onnx::TensorProto::FLOAT16:
+  case onnx::TensorProto::BFLOAT16:
+    width = sizeof(uint16_t);
+    break;
+  default:
+    return false;
+  }
+  uint64_t wanted = width;
+  for (int64_t size : tensor.dims())
+    if (size <= 0 || wanted > (uint64_t(1) << 46) / static_cast<uint64_t>(size))
+      return false;
+    else
+      wanted *= static_cast<uint64_t>(size);
+  // What contradicts its sizes is read and reported.
+  if (scopes == 0 || bytes < least || bytes != wanted || offset % width != 0)
+    return false;
+  auto mapping = std::make_shared<Mapping>(descriptor, offset, bytes);
+  if (mapping->getBytes().empty())
+    return false;
+  tensor.clear_external_data();
+  tensor.set_data_location(onnx::TensorProto::DEFAULT);
+  tensor.set_raw_data("");
+  onnx::StringStringEntryProto &entry = *tensor.add_external_data();
+  entry.set_key(kKey.str());
+  entry.set_value(std::to_string(getMappings().size()));
+  getMappings().push_back(std::move(mapping));
+  return true;
+}
+
+bool onnx_import::isMapped(const onnx::TensorProto &tensor) {
+  return findMapping(tensor) != nullptr;
+}
+
+StringRef onnx_import::rawBytes(const onnx::TensorProto &tensor) {
+  std::shared_ptr<Mapping> mapping = findMapping(tensor);
+  return mapping ? mapping->getBytes() : StringRef(tensor.raw_data());
+}
+
+onnx::TensorProto onnx_import::withoutData(onnx::TensorProto &tensor) {
+  std::unique_ptr<std::string> data(tensor.release_raw_data());
+  onnx::TensorProto result = tensor;
+  result.clear_external_data();
+  if (data)
+    tensor.set_allocated_raw_data(data.release());
+  return result;
+}
+
+ElementsAttr onnx_import::mappedAttr(RankedTensorType type,
+                                     const onnx::TensorProto &tensor) {
+  std::shared_ptr<Mapping> mapping = findMapping(tensor);
+  StringRef bytes = mapping->getBytes();
+  size_t width = bytes.size() / type.getNumElements();
+  bool isSplat = bytes.drop_front(width) == bytes.drop_back(width);
+  if (isSplat)
+    return denseAttr(RankedTensorType::get({1}, type.getElementType()),
+                     bytes.take_front(width))
+        .resizeSplat(type);
+  releaseMapped(bytes);
+  AsmResourceBlob blob(
+      ArrayRef(bytes.data(), bytes.size()), width,
+      [mapping](void *, size_t, size_t) mutable { mapping.reset(); },
+      /*dataIsMutable=*/false);
+  return DenseResourceElementsAttr::get(type, tensor.name(), std::move(blob));
+}
+
+EmptyMappedTensors::EmptyMappedTensors(onnx::GraphProto &graph) {
+  for (onnx::TensorProto &tensor : *graph.mutable_initializer()) {
+    if (!isMapped(tensor))
+      continue;
+    tensors.push_back(
+        {&tensor, std::vector(tensor.dims().begin(), tensor.dims().end())});
+    tensor.clear_dims();
+    tensor.add_dims(0);
+  }
+}
+
+EmptyMappedTensors::~EmptyMappedTensors() {
+  for (auto &[tensor, dims] : tensors) {
+    tensor->clear_dims();
+    for (int64_t size : dims)
+      tensor->add_dims(size);
+  }
+}
