@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "frontends/onnx/model/MappedData.h"
-#include "frontends/onnx/model/Tensors.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "llvm/ADT/StringExtras.h"
@@ -191,8 +190,9 @@ ElementsAttr onnx_import::mappedAttr(RankedTensorType type,
   size_t width = bytes.size() / type.getNumElements();
   bool isSplat = bytes.drop_front(width) == bytes.drop_back(width);
   if (isSplat)
-    return denseAttr(RankedTensorType::get({1}, type.getElementType()),
-                     bytes.take_front(width))
+    return DenseElementsAttr::getFromRawBuffer(
+               RankedTensorType::get({1}, type.getElementType()),
+               ArrayRef(bytes.data(), width))
         .resizeSplat(type);
   releaseMapped(bytes);
   AsmResourceBlob blob(

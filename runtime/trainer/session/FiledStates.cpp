@@ -3,7 +3,6 @@
 #include "runtime/trainer/session/FiledStates.h"
 
 #include "runtime/core/LostFiles.h"
-#include "runtime/trainer/state/CompiledWeights.h"
 
 #include <cstring>
 
@@ -32,7 +31,7 @@ void FiledStates::makeOwn(const StateSpec &spec, char *mapped) {
 
 void FiledStates::checkFile() const {
   if (weights && haveLostFiles())
-    checkMappedFile(weights->getPlace());
+    checkMappedFile(file);
 }
 
 void FiledStates::forget() {

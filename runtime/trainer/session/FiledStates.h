@@ -15,6 +15,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <string>
 
 namespace ingot::runtime {
 
@@ -30,9 +31,11 @@ public:
   /// The weights that the states are in, as long as they are; null before they
   /// are taken (takeFiledStates).
   const std::shared_ptr<CompiledWeights> &getWeights() const { return weights; }
-  void take(std::shared_ptr<CompiledWeights> from) {
+  /// Begins to take states from weights in a file of that path, if they are.
+  void take(std::shared_ptr<CompiledWeights> from, std::string path) {
     forget();
     weights = std::move(from);
+    file = std::move(path);
   }
   /// Gives weights up that are no mapped file, once all states are copied.
   void dropWeights() { weights.reset(); }
@@ -54,8 +57,10 @@ public:
 
 private:
   std::shared_ptr<CompiledWeights> weights;
+  std::string file;
   std::map<const StateSpec *, const char *> places;
-  /// Those that have been set, and the memory of those that are not mapped.
+  /// The states that have been set, and the memory of those that are not
+  /// mapped.
   std::set<const StateSpec *> own;
   std::map<const StateSpec *, Block> blocks;
 };

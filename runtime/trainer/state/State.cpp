@@ -198,7 +198,7 @@ static void takeFiledStates(Session &session) {
   if (!hasAny)
     return;
   auto weights = std::make_shared<CompiledWeights>(session);
-  filed.take(weights);
+  filed.take(weights, weights->getPlace());
   for (const StateSpec &spec : manifest.states) {
     if (spec.home != StateHome::File)
       continue;
