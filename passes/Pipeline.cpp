@@ -4,6 +4,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/PassRegistry.h"
+#include "passes/adapt/Passes.h"
 #include "passes/autodiff/Passes.h"
 #include "passes/fusion/Passes.h"
 #include "passes/graph/Passes.h"
@@ -54,6 +55,13 @@ void ingot::buildTrainingPipeline(OpPassManager &manager,
   // Constants fold before differentiation, so that no gradient is built for
   // what the importer left of shape computations.
   manager.addNestedPass<func::FuncOp>(createSimplify());
+  // While layers are those of the model.
+  if (!options.adapter.empty()) {
+    AddAdaptersOptions adapters;
+    llvm::append_range(adapters.adapter, options.adapter);
+    adapters.adapterTrain = options.adapterTrain;
+    manager.addPass(createAddAdapters(adapters));
+  }
   // Before differentiation: either form has its own gradient.
   FormAttentionOptions attention;
   std::string precision = options.getComputePrecision();

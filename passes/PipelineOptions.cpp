@@ -48,6 +48,9 @@ llvm::Error PipelineOptions::check() const {
   if (mesh.empty() && !partition.empty())
     return makeOptionError(partition.getName(), "requires --mesh",
                            "add --mesh tensor=N, or leave it out");
+  if (adapter.empty() && !adapterTrain.getGivenTexts().empty())
+    return makeOptionError(adapterTrain.getName(), "requires --adapter",
+                           "add --adapter, or use --trainable");
   auto comm = GradComm::parse(gradComm);
   if (!comm)
     return comm.takeError();
@@ -86,6 +89,12 @@ static std::string quote(StringRef text) {
   return (mark + text + mark).str();
 }
 
+/// Keeps MLIR from taking the value of a list for several: what is in braces is
+/// one, within the braces of the option.
+static std::string quoteElement(StringRef text) {
+  return text.contains(',') ? ("{{" + text + "}}").str() : quote(text);
+}
+
 /// Whether MLIR parses the written option as this value.
 static bool isReadAs(const std::string &written, size_t option,
                      const std::string &text) {
@@ -102,7 +111,7 @@ llvm::Expected<std::string> PipelineOptions::print() const {
         continue;
       std::string written = option->getName().str();
       if (!option->isFlag())
-        written += "=" + quote(text);
+        written += "=" + (option->isList() ? quoteElement(text) : quote(text));
       bool isQuotable =
           !StringRef(text).contains('\'') || !StringRef(text).contains('"');
       if (!isQuotable || !isReadAs(written, i, text))

@@ -10,6 +10,7 @@
 #ifndef INGOT_PASSES_PIPELINEOPTIONS_H
 #define INGOT_PASSES_PIPELINEOPTIONS_H
 
+#include "passes/options/AdapterRule.h"
 #include "passes/options/TargetOptions.h"
 
 namespace ingot {
@@ -46,6 +47,16 @@ struct PipelineOptions : OptionTable,
       *this, "group NAME=REGEX",
       "parameters of which the trainer can set the learning rate and weight "
       "decay apart, and freeze for a time, with --group NAME:..."};
+  ListSetting<AdapterRule> adapter{
+      *this, "adapter KIND:SETTINGS@LAYERS",
+      "train low-rank adapters of linear layers in place of the model, as in "
+      "lora:r=16,alpha=32,dropout=0.05@q_proj,v_proj: lora or rslora; r, "
+      "alpha, dropout and bias (none, all, adapters); all-linear, ends of "
+      "paths of layers, or /REGEX/ of whole paths; of several, the first that "
+      "matches a layer"};
+  Setting<NamePattern> adapterTrain{
+      *this, "adapter-train REGEX",
+      "parameters that are trained beside adapters (regular expression)"};
   Setting<bool> clip{*this, "clip",
                      "compile in gradient clipping by global norm"};
   Setting<bool> guard{

@@ -6,6 +6,7 @@
 #include "dialects/ingot/ir/Dialect.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "passes/Pipeline.h"
+#include "passes/adapt/Passes.h"
 #include "passes/autodiff/Passes.h"
 #include "passes/fusion/Passes.h"
 #include "passes/graph/Passes.h"
@@ -24,6 +25,7 @@
 
 void ingot::registerIngotPasses() {
   registerIngotGraphPasses();
+  registerIngotAdaptPasses();
   registerIngotAutodiffPasses();
   registerIngotPrecisionPasses();
   registerIngotParallelPasses();

@@ -53,12 +53,13 @@ def InitKind : Choice<"InitKind", [
     Value<"Weights", "weights", "The tensor of the same name in the weights.">,
     Value<"Fill", "fill", "`value` in each element.">,
     Value<"Normal", "normal", "A normal distribution with `mean` and `deviation` (with `--weights none`).">,
+    Value<"Uniform", "uniform", "A uniform distribution from -`bound` to `bound`.">,
     Value<"Copy", "copy", "The rounded value of the state `of`, whenever the runtime sets states.">]> {
   let description = "Where the initial value of a state comes from.";
 }
 def InitSpec : Object<"InitSpec", [
     Key<InitKind, "kind", "">, OptionalKey<Number, "value", "">, OptionalKey<Number, "mean", "">,
-    OptionalKey<Number, "deviation", "">, DefaultKey<Text, "of", "">]> {
+    OptionalKey<Number, "deviation", "">, OptionalKey<Number, "bound", "">, DefaultKey<Text, "of", "">]> {
   let description = "The initial value of a state.";
 }
 
@@ -319,6 +320,25 @@ def ExportPiece : Object<"ExportPiece", [
   let description = "A piece of the exported ONNX file.";
 }
 
+def AdapterBias : Choice<"AdapterBias", [
+    Value<"None", "none", "No bias is trained.">, Value<"All", "all", "All biases of the model are trained.">,
+    Value<"Layers", "lora_only", "The biases of the layers with adapters are trained.">]> {
+  let description = "Which biases are trained with adapters, by PEFT's names.";
+}
+
+def AdapterSpec : Object<"AdapterSpec", [
+    Key<Text, "module", "The path of the layer in the model that was exported.">,
+    Key<Text, "weight", "The state of the layer's weight W, which is not trained.">,
+    Key<Text, "a", "The state of A, of RANK rows.">, Key<Text, "b", "The state of B, of RANK columns.">,
+    Key<Number, "scale", "The layer computes as if its weight were W + `scale` * B * A.">,
+    DefaultKey<Bool, "transposed", "Whether the state of the weight is the transpose of W.">,
+    Key<Number, "alpha", "The setting that the scale is made of: `alpha` / RANK.">,
+    DefaultKey<Bool, "rank_stabilized", "Whether it is `alpha` / sqrt(RANK) instead.">,
+    DefaultKey<Number, "dropout", "The probability of zeros in what A reads in training.">,
+    DefaultKey<AdapterBias, "bias", "">]> {
+  let description = "A low-rank adapter of a linear layer (`--adapter`).";
+}
+
 def PayloadSpec : Object<"PayloadSpec", [
     Key<Count, "offset", "The offset of its address in the table that ingot_shards returns.">,
     Key<Count, "rank_bytes", "The most that a rank sends.">]> {
@@ -396,6 +416,7 @@ def ModuleSpec : Object<"ModuleSpec", [
     Key<MapOf<FunctionSpec>, "functions", [{
       The functions by their names, in the variant V `train_step[V]` and so on.
     }], keyMember = "symbols">,
+    DefaultKey<ListOf<AdapterSpec>, "adapters", "The adapters that are trained.">,
     DefaultKey<ListOf<ExportPiece>, "export", "The exported ONNX file in order.", keyMember = "exportPieces">,
     DefaultKey<ListOf<Text>, "class_names", "The names of classes that the model says it has.">]> {
   let description = "The whole manifest.";

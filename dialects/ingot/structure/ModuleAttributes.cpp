@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/ingot/exchange/Mesh.h"
+#include "dialects/ingot/ir/Adapters.h"
 #include "dialects/ingot/ir/Dialect.h"
 #include "dialects/ingot/partition/Partition.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -78,6 +79,38 @@ static LogicalResult verifyHyperparameters(Operation *op,
          << attribute.getValue();
 }
 
+static LogicalResult verifyAdapters(Operation *op, NamedAttribute attribute) {
+  auto list = dyn_cast<ArrayAttr>(attribute.getValue());
+  auto isValid = [](Attribute entry) {
+    auto fields = dyn_cast<DictionaryAttr>(entry);
+    auto hasAll = [&]<typename Type>(std::initializer_list<StringRef> names) {
+      return llvm::all_of(
+          names, [&](StringRef name) { return fields.getAs<Type>(name); });
+    };
+    return fields &&
+           hasAll.operator()<FlatSymbolRefAttr>({"weight", "a", "b"}) &&
+           hasAll.operator()<FloatAttr>({"scale", "alpha", "dropout"}) &&
+           hasAll.operator()<StringAttr>({"module", "bias"});
+  };
+  if (list && llvm::all_of(list, isValid))
+    return success();
+  return emitInvalid(op, attribute)
+         << "an array of adapters, got " << attribute.getValue();
+}
+
+/// F10: the bound of the values that a run draws.
+static LogicalResult verifyUniform(Operation *op, NamedAttribute attribute) {
+  auto bound = dyn_cast<FloatAttr>(attribute.getValue());
+  auto state = dyn_cast<StateOp>(op);
+  if (state && isa<FloatType>(state.getTensorType().getElementType()) &&
+      bound && bound.getValue().isFinite() && !bound.getValue().isNegative())
+    return success();
+  return op->emitOpError("F10: ")
+         << attribute.getName().getValue()
+         << " must be a finite number on a state of floats, got "
+         << attribute.getValue();
+}
+
 static LogicalResult verifyMesh(Operation *op, NamedAttribute attribute) {
   std::string problem = checkMesh(attribute.getValue());
   if (problem.empty())
@@ -140,6 +173,8 @@ LogicalResult IngotDialect::verifyOperationAttribute(Operation *op,
   Verify verify = nullptr;
   if (name == kPartitionAttr)
     return verifyPartition(op, attribute);
+  if (name == kUniformAttr)
+    return verifyUniform(op, attribute);
   if (name == kModelAttr || name == kLossAttr || name == kPrecisionAttr ||
       name == kOptimizerAttr)
     verify = verifyString;
@@ -151,6 +186,8 @@ LogicalResult IngotDialect::verifyOperationAttribute(Operation *op,
     verify = verifyNames;
   else if (name == kLossTermsAttr)
     verify = verifyLossTerms;
+  else if (name == kAdaptersAttr)
+    verify = verifyAdapters;
   else if (name == kHyperparametersAttr)
     verify = verifyHyperparameters;
   else if (name == kBatchesAttr)

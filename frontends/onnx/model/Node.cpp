@@ -2,6 +2,7 @@
 
 #include "frontends/onnx/model/Node.h"
 #include "dialects/ingot/ir/Diagnostics.h"
+#include "dialects/ingot/support/ModulePath.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -34,9 +35,24 @@ std::string onnx_import::nodeName(const onnx::NodeProto &node) {
   return text;
 }
 
+/// Returns the path of the module that a node belongs to, from the metadata of
+/// PyTorch's exporter, such as `['', 'blocks.0', 'blocks.0.up', 'linear']`:
+/// paths from the outermost on, and a name of the call.
+static StringRef findModule(const onnx::NodeProto &node) {
+  for (const onnx::StringStringEntryProto &entry : node.metadata_props()) {
+    if (entry.key() != "pkg.torch.onnx.name_scopes")
+      continue;
+    SmallVector<StringRef> quoted;
+    StringRef(entry.value()).split(quoted, '\'');
+    // Paths are at odd positions, between text outside of quotes.
+    return quoted.size() >= 5 ? quoted[quoted.size() - 4] : StringRef();
+  }
+  return "";
+}
+
 Location onnx_import::nodeLocation(MLIRContext *context,
                                    const onnx::NodeProto &node) {
-  return NameLoc::get(StringAttr::get(context, nodeName(node)));
+  return makeNodeLocation(context, nodeName(node), findModule(node));
 }
 
 //===----------------------------------------------------------------------===//

@@ -3,6 +3,7 @@
 #include "passes/targets/host/BuildManifest.h"
 
 #include "dialects/exec/Exec.h"
+#include "dialects/ingot/ir/Adapters.h"
 #include "dialects/ingot/ir/Diagnostics.h"
 #include "dialects/ingot/ir/Dialect.h"
 #include "dialects/ingot/ir/InputAttributes.h"
@@ -66,6 +67,9 @@ static runtime::StateSpec describeState(StateOp state, WeightsKind weights) {
   if (state.getOf()) {
     init.kind = runtime::InitKind::Copy;
     init.of = state.getOf()->str();
+  } else if (auto bound = state->getAttrOfType<FloatAttr>(kUniformAttr)) {
+    init.kind = runtime::InitKind::Uniform;
+    init.bound = bound.getValueAsDouble();
   } else if (std::optional<double> value = splatValue(state)) {
     init.kind = runtime::InitKind::Fill;
     init.value = *value;
@@ -265,6 +269,30 @@ static std::vector<runtime::LossTerm> describeLoss(ArrayAttr terms) {
   return described;
 }
 
+static runtime::AdapterSpec describeAdapter(DictionaryAttr adapter) {
+  auto getText = [&](StringRef name) {
+    return adapter.getAs<StringAttr>(name).str();
+  };
+  auto getState = [&](StringRef name) {
+    return adapter.getAs<FlatSymbolRefAttr>(name).getValue().str();
+  };
+  auto getNumber = [&](StringRef name) {
+    return adapter.getAs<FloatAttr>(name).getValueAsDouble();
+  };
+  runtime::AdapterSpec described;
+  described.module = getText("module");
+  described.weight = getState("weight");
+  described.a = getState("a");
+  described.b = getState("b");
+  described.scale = getNumber("scale");
+  described.transposed = adapter.contains("transposed");
+  described.alpha = getNumber("alpha");
+  described.rankStabilized = adapter.contains("rank_stabilized");
+  described.dropout = getNumber("dropout");
+  described.bias = findCase<runtime::AdapterBias>(getText("bias"));
+  return described;
+}
+
 runtime::ModuleSpec ingot::buildManifest(ModuleOp module, WeightsKind weights) {
   auto getText = [&](StringRef name) {
     auto attr = module->getAttrOfType<StringAttr>(name);
@@ -309,6 +337,9 @@ runtime::ModuleSpec ingot::buildManifest(ModuleOp module, WeightsKind weights) {
   manifest.shiftedLabels = listStrings(getArray(kShiftedLabelsAttr));
   for (auto state : module.getOps<StateOp>())
     manifest.states.push_back(describeState(state, weights));
+  if (ArrayAttr adapters = getArray(kAdaptersAttr))
+    for (auto adapter : adapters.getAsRange<DictionaryAttr>())
+      manifest.adapters.push_back(describeAdapter(adapter));
   if (ArrayAttr places = getArray(exec::kMessagesAttr))
     for (auto place : places.getAsRange<exec::MessageAttr>())
       manifest.payloads.push_back({place.getOffset(), place.getRankBytes()});

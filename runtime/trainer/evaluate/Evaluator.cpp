@@ -36,7 +36,7 @@ void Evaluator::openBest(const RunStart &start) {
                options.run.minDelta);
   if (start.settings)
     best->resume(start.settings->best);
-  bool isUsed = options.save.exportPath || options.save.predict;
+  bool isUsed = options.save.hasResults();
   // Rank 0 writes what all ranks keep.
   if (isModelInShards(context.session))
     isUsed = context.ranks.agree(isUsed, "weights of the best evaluation") != 0;
@@ -168,8 +168,7 @@ void Evaluator::describeLast() const {
   if (bestWeights)
     context.console.line(fmt::format(
         "results are of step {}: there was no evaluation", plan.getStep()));
-  else if (best && best->get().step != 0 &&
-           (options.save.exportPath || options.save.predict))
+  else if (best && best->get().step != 0 && options.save.hasResults())
     context.console.line(fmt::format(
         "results are of step {}, the last: {} was best at step {}, {:.4f}",
         plan.getStep(), best->get().metric, best->get().step,

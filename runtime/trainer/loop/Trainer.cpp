@@ -6,6 +6,7 @@
 #include "runtime/core/Error.h"
 #include "runtime/core/console/Console.h"
 #include "runtime/core/files/Crc32.h"
+#include "runtime/trainer/adapters/AdapterPart.h"
 #include "runtime/trainer/hooks/Hooks.h"
 #include "runtime/trainer/input/StreamOrder.h"
 #include "runtime/trainer/options/Configuration.h"
@@ -455,12 +456,22 @@ void Trainer::writeResults() {
       context.session.fetchState();
       exportModel(context.session, *options.save.exportPath, data.getClasses());
     });
+  if (options.save.exportAdapter)
+    context.outcome.attempt([&] {
+      context.session.fetchState();
+      exportAdapter(*options.save.exportAdapter);
+    });
   if (options.save.predict)
     context.outcome.attempt([&] {
       checkFinite(context.session, *options.save.predict);
       predict(context, data.getEvaluation(), data.getVariants(),
               *options.save.predict);
     });
+}
+
+void Trainer::exportAdapter(const std::string &folder) {
+  checkFinite(context.session, folder);
+  ingot_adapters()->writeFiles(context.session, folder);
 }
 
 void Trainer::writeTogether() {
@@ -487,6 +498,12 @@ void Trainer::writeTogether() {
     gatherModel(context.session, ranks);
     if (options.exportPath)
       exportModel(context.session, *options.exportPath, data.getClasses());
+  });
+  attempt(options.exportAdapter, "an adapter", [&] {
+    context.session.fetchState();
+    gatherModel(context.session, ranks);
+    if (options.exportAdapter)
+      exportAdapter(*options.exportAdapter);
   });
   attempt(options.predict, "predictions", [&] {
     predict(context, data.getEvaluation(), data.getVariants(), options.predict);

@@ -7,6 +7,7 @@
 #include "runtime/core/files/TunedFile.h"
 #include "runtime/data/files/Sources.h"
 #include "runtime/observe/MetricsLog.h"
+#include "runtime/trainer/adapters/AdapterPart.h"
 #include "runtime/trainer/options/Configuration.h"
 #include "runtime/trainer/weights/WeightExport.h"
 
@@ -28,6 +29,10 @@ OutputPaths ingot::runtime::collectPaths(const Options &options,
   if (save.init)
     for (const std::string &file : TensorFiles::list(*save.init))
       paths.addInput("--init", file);
+  if (save.initAdapter) {
+    paths.addInput("--init-adapter", getAdapterModelPath(*save.initAdapter));
+    paths.addInput("--init-adapter", getAdapterConfigPath(*save.initAdapter));
+  }
   if (save.resume)
     paths.addInput("--resume", *save.resume, {"latest", "best", "step-"});
   // A run that is repeated from the file beside its log writes it again.
@@ -67,6 +72,9 @@ OutputPaths ingot::runtime::collectPaths(const Options &options,
                     OutputPaths::Kind::Cache);
   if (save.exportPath && hasDataFile(manifest, *save.exportPath))
     addFile("--export", getDataPath(*save.exportPath));
+  if (save.exportAdapter)
+    paths.addOutput("--export-adapter", *save.exportAdapter,
+                    OutputPaths::Kind::Folder, {"adapter_"});
   addFile("--predict", save.predict);
   addFile("--profile", observe.profile);
   const TuneOptions &tune = options.tune;

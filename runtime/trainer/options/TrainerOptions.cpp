@@ -80,6 +80,8 @@ OptionTable::OptionTable(Options &options, const Manifest &manifest) {
     options.ranks.bind(app);
   addConfigOptions(app, printsConfig, "Files");
   options.save.bindFiles(app);
+  if (!manifest.adapters.empty())
+    options.save.bindAdapters(app);
   options.save.bindCheckpoints(app);
   options.observe.bind(app);
   options.report.bind(app);

@@ -6,6 +6,7 @@
 #include "runtime/comm/Communicator.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/console/Console.h"
+#include "runtime/trainer/adapters/AdapterPart.h"
 #include "runtime/trainer/run/Outcome.h"
 #include "runtime/trainer/run/Resume.h"
 #include "runtime/trainer/state/ShardedModel.h"
@@ -30,8 +31,7 @@ void Checkpointing::share() {
   folder.resize(static_cast<size_t>(length));
   if (length != 0)
     ranks.broadcast(folder.data(), length, 0, "the folder of checkpoints");
-  bool hasResults = options.save.exportPath || options.save.predict;
-  int64_t leaves = !folder.empty() || hasResults;
+  int64_t leaves = !folder.empty() || options.save.hasResults();
   ranks.broadcast(&leaves, sizeof(leaves), 0, "whether weights leave the run");
   weightsLeave = leaves != 0;
 }
@@ -107,6 +107,8 @@ RunStart Checkpointing::start() {
   compareWeights(context.session, context.ranks, weights);
   initializeState(context.session, static_cast<uint64_t>(start.seed), weights,
                   context.console);
+  if (options.save.initAdapter)
+    ingot_adapters()->readFiles(context.session, *options.save.initAdapter);
   return start;
 }
 

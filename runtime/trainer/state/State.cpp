@@ -17,6 +17,7 @@
 #include "runtime/core/console/Console.h"
 #include "runtime/core/files/Crc32.h"
 #include "runtime/core/machine/ControlGroups.h"
+#include "runtime/trainer/state/AdapterStates.h"
 #include "runtime/trainer/state/CompiledWeights.h"
 #include "runtime/trainer/state/StateValues.h"
 
@@ -52,9 +53,19 @@ static void fill(Session &session, const StateSpec &spec) {
                 spec.dtype);
 }
 
-static void drawNormal(Session &session, const StateSpec &spec, uint64_t seed) {
+/// Returns a number of [-1, 1), of a block of its own as a normal one has.
+static double drawSigned(Philox &random) {
+  double number = static_cast<double>(random.next64() >> 11) * 0x1p-52 - 1;
+  random.next64();
+  return number;
+}
+
+/// Draws the elements of a normal or a uniform distribution.
+static void drawValues(Session &session, const StateSpec &spec, uint64_t seed) {
   double mean = spec.init.mean.value_or(0);
   double deviation = spec.init.deviation.value_or(0);
+  double bound = spec.init.bound.value_or(0);
+  bool isNormal = spec.init.kind == InitKind::Normal;
   ElementRange held = session.getHeld(spec);
   const PartPlaces places = session.getPlaces(spec);
   std::atomic<int64_t> next = held.begin;
@@ -70,7 +81,9 @@ static void drawNormal(Session &session, const StateSpec &spec, uint64_t seed) {
         random.seek(std::max<int64_t>(run.whole, 0));
         for (int64_t k = 0; k < run.count; ++k)
           values[run.first - i + k] =
-              run.whole < 0 ? 0 : mean + deviation * random.normal();
+              run.whole < 0 ? 0
+              : isNormal    ? mean + deviation * random.normal()
+                            : bound * drawSigned(random);
       });
       writeValues(session, spec, i, some, values.data(), DType::F64);
     }
@@ -94,9 +107,9 @@ static std::string describe(const std::vector<int64_t> &shape) {
   return text + "]";
 }
 
-/// Throws unless a tensor can be copied into a state.
-static void checkTensor(const StateSpec &spec, const TensorView &tensor,
-                        const std::string &where) {
+void ingot::runtime::checkTensor(const StateSpec &spec,
+                                 const TensorView &tensor,
+                                 const std::string &where) {
   if (tensor.shape != spec.getWholeShape())
     throw badInput(where,
                    "shape " + describe(tensor.shape) + ", the model has " +
@@ -111,10 +124,9 @@ static void checkTensor(const StateSpec &spec, const TensorView &tensor,
                    "use weights of the same model");
 }
 
-/// Copies a tensor into a state, converting between float types. What the
-/// weights hold already stays there.
-static void assignState(Session &session, const StateSpec &spec,
-                        const TensorView &tensor, const std::string &where) {
+void ingot::runtime::assignState(Session &session, const StateSpec &spec,
+                                 const TensorView &tensor,
+                                 const std::string &where) {
   checkTensor(spec, tensor, where);
   if (session.getFiled().contain(spec) && tensor.dtype == spec.dtype &&
       std::memcmp(session.getPlace(spec), tensor.data.data(),
@@ -249,8 +261,10 @@ void ingot::runtime::loadWeightsFile(Session &session, const std::string &path,
       continue;
     auto found = weights.tensors.find(spec.name);
     if (found == weights.tensors.end()) {
-      // Files of weights often lack the constants of the graph.
-      if (spec.role == StateRole::Frozen)
+      // Files of weights often lack the constants of the graph, and those of
+      // models the adapters.
+      if (spec.role == StateRole::Frozen ||
+          isOfAdapter(session.getManifest(), spec.name))
         continue;
       throw badInput(path, "no tensor '" + spec.name + "'",
                      "use weights of the same model; names are those of the "
@@ -303,8 +317,9 @@ static void initialize(Session &session, const StateList &states,
   for (const StateSpec *spec : states) {
     if (spec->init.kind == InitKind::Fill)
       fill(session, *spec);
-    else if (spec->init.kind == InitKind::Normal)
-      drawNormal(session, *spec, seed);
+    else if (spec->init.kind == InitKind::Normal ||
+             spec->init.kind == InitKind::Uniform)
+      drawValues(session, *spec, seed);
     if (spec->role == StateRole::Seed)
       convert(&seed, DType::U64, session.getPlace(*spec), DType::I64, 1);
   }

@@ -35,6 +35,15 @@ void loadWeightsFile(Session &session, const std::string &path,
 void checkState(const Session &session, const CheckpointState &saved,
                 const std::string &path);
 
+/// Throws badInput unless a tensor can be copied into a state.
+void checkTensor(const StateSpec &spec, const TensorView &tensor,
+                 const std::string &where);
+
+/// Copies a tensor into a state, converting between float types. Throws
+/// badInput.
+void assignState(Session &session, const StateSpec &spec,
+                 const TensorView &tensor, const std::string &where);
+
 /// Restores every state from a checkpoint at `path`, whose shards may be those
 /// of another number of ranks. Optional states that it lacks keep their initial
 /// values. Throws badInput.

@@ -7,6 +7,8 @@
 #include "runtime/core/File.h"
 #include "runtime/core/Text.h"
 #include "runtime/core/libraries/JsonLibrary.h"
+#include "runtime/trainer/adapters/AdapterPart.h"
+#include "runtime/trainer/state/AdapterStates.h"
 #include "runtime/trainer/state/State.h"
 #include "runtime/trainer/state/StateValues.h"
 
@@ -138,7 +140,7 @@ public:
 private:
   /// Takes the next literal bytes of the module.
   std::string_view takeLiteral(int64_t count);
-  /// Writes the values of a state.
+  /// Writes the values of a state, with its adapter.
   void writeState(const ExportPiece &piece, AtomicFile &to);
   /// Writes a state beside the model.
   void writeApart(const ExportPiece &piece, std::string_view head);
@@ -168,10 +170,15 @@ void ModelWriter::writeState(const ExportPiece &piece, AtomicFile &to) {
   const StateSpec &spec = *session.getManifest().findState(piece.state);
   constexpr int64_t most = 1 << 20;
   int64_t elements = spec.getWholeElements();
+  const AdapterSpec *adapter = findAdapter(session.getManifest(), piece.state);
   for (int64_t i = 0; i < elements; i += most) {
     int64_t count = std::min(most, elements - i);
     converted.resize(count * getSize(piece.dtype));
-    readValues(session, spec, i, count, converted.data(), piece.dtype);
+    if (adapter)
+      ingot_adapters()->readMerged(session, *adapter, i, count,
+                                   converted.data(), piece.dtype);
+    else
+      readValues(session, spec, i, count, converted.data(), piece.dtype);
     to.write(converted);
   }
 }

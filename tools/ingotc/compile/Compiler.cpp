@@ -434,6 +434,7 @@ int Compiler::run(LinkInput &link, size_t index) {
   // Callers of a library read their data.
   link.hasPictures =
       options.emit == "exe" && takesPictures(runtime::parseManifest(text));
+  link.hasAdapters = !runtime::parseManifest(text).adapters.empty();
   setText(exec::kManifestAttr, text);
   setText(exec::kDeviceCodeAttr, device.binary);
   setText(exec::kDeviceTextAttr, device.text);

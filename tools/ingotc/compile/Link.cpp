@@ -317,6 +317,8 @@ static void addParts(const LinkInput &input, const std::vector<LinkLine> &lines,
   blob("ingot_export", input.exportLiteral);
   if (input.hasPictures)
     args.insert(args.end(), {"-u", "ingot_picture_codecs"});
+  if (input.hasAdapters)
+    args.insert(args.end(), {"-u", "ingot_adapters"});
   // The transports have MPI's functions from a library that is loaded before.
   if (input.dataParallel && product == Product::Program)
     args.insert(args.end(),

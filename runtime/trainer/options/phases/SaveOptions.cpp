@@ -30,6 +30,18 @@ void SaveOptions::bindFiles(CLI::App &app) {
       ->group(group);
 }
 
+void SaveOptions::bindAdapters(CLI::App &app) {
+  std::string group = "Files";
+  addText(app, "--init-adapter", initAdapter,
+          "Start from the adapter that PEFT wrote into this folder")
+      ->type_name("DIR")
+      ->group(group);
+  addText(app, "--export-adapter", exportAdapter,
+          "Write the adapter into this folder, as PEFT reads it")
+      ->type_name("DIR")
+      ->group(group);
+}
+
 void SaveOptions::bindCheckpoints(CLI::App &app) {
   std::string group = "Checkpoints";
   CLI::Option *folder =
@@ -63,10 +75,13 @@ void SaveOptions::bindCheckpoints(CLI::App &app) {
       ->type_name("DIR")
       ->excludes("--init")
       ->group(group);
+  if (CLI::Option *adapter = app.get_option_no_throw("--init-adapter"))
+    adapter->excludes("--resume");
 }
 
 void SaveOptions::writeNothing(bool keepsShards) {
   exportPath.reset();
+  exportAdapter.reset();
   predict.reset();
   if (!keepsShards)
     save.reset();

@@ -24,6 +24,8 @@ enum class ExportWeights { Best, Last };
 struct SaveOptions {
   /// The file or checkpoint that the run starts from.
   std::optional<std::string> init, resume;
+  /// The folder of adapters that the run starts from, and that it writes.
+  std::optional<std::string> initAdapter, exportAdapter;
   /// The files of its results.
   std::optional<std::string> exportPath, predict;
   /// None for the best step where the run looks for it.
@@ -42,6 +44,10 @@ struct SaveOptions {
   /// Adds those of files and of checkpoints to the table.
   void bindFiles(CLI::App &app);
   void bindCheckpoints(CLI::App &app);
+  /// Adds those of trainers with adapters.
+  void bindAdapters(CLI::App &app);
+  /// Whether anything is made of the trained weights.
+  bool hasResults() const { return exportPath || exportAdapter || predict; }
   /// Leaves out what a rank other than 0 does not write; `keepsShards` is
   /// whether it writes its part of checkpoints.
   void writeNothing(bool keepsShards);

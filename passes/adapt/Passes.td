@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// Passes that change what is trained of a model.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_PASSES_ADAPT_PASSES_TD
+#define INGOT_PASSES_ADAPT_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def AddAdapters : Pass<"ingot-add-adapters", "::mlir::ModuleOp"> {
+  let summary = "trains low-rank adapters of linear layers in place of the model";
+  let description = [{
+    A linear layer y = x W' of `@forward`, with the weight W [out, in], becomes y + scale (dropout(x) A') B' (Hu et al.,
+    "LoRA: low-rank adaptation of large language models", ICLR 2022). A [rank, in] and B [out, rank] are parameters in
+    fp32, or in the weight's type if it is wider. B is zero at first, and a run draws A from its seed, uniform within
+    1 / sqrt(in). The scale is alpha / rank, of `rslora` alpha / sqrt(rank). All other parameters become `frozen`, but
+    those that `adapter-train` finds, and biases as the rules say.
+
+    Rules are tried in order, and the first that matches the path of a layer gives it an adapter. The path is that of
+    the module in the metadata of the exporter, else the initializer's name without `.weight`, else the node's path.
+    `all-linear` takes all layers but the head, whose result is an output of the model. Layers that share a weight
+    share an adapter; a weight that something else reads cannot have one, because no weight could be exported with it.
+
+    The module attribute `ingot.adapters` lists the adapters.
+
+    Before, with `adapter=lora:r=2,alpha=4@up`:
+    ```mlir
+    ingot.state parameter @up.weight : tensor<8x4xf32> = ...
+    %y = ingot.matmul %x, %w transposed : (tensor<16x4xf32>, tensor<8x4xf32>) -> tensor<16x8xf32>
+    ```
+    After:
+    ```mlir
+    ingot.state frozen @up.weight : tensor<8x4xf32> = ...
+    ingot.state parameter @up.lora_A.weight : tensor<2x4xf32> = dense<0.0> : ... {ingot.uniform = 0.5 : f64}
+    ingot.state parameter @up.lora_B.weight : tensor<8x2xf32> = dense<0.0> : ...
+    %y = ingot.matmul %x, %w transposed : (tensor<16x4xf32>, tensor<8x4xf32>) -> tensor<16x8xf32>
+    %0 = ingot.matmul %x, %a transposed : (tensor<16x4xf32>, tensor<2x4xf32>) -> tensor<16x2xf32>
+    %1 = ingot.mul %0, %two : tensor<16x2xf32>
+    %2 = ingot.matmul %1, %b transposed : (tensor<16x2xf32>, tensor<8x2xf32>) -> tensor<16x8xf32>
+    %3 = ingot.add %y, %2 : tensor<16x8xf32>
+    ```
+  }];
+  let dependentDialects = ["::ingot::IngotDialect"];
+  let options = [
+    ListOption<"adapter", "adapter", "::ingot::AdapterRule",
+               "KIND:SETTINGS@LAYERS: the adapter of the layers that no rule before it takes">,
+    Option<"adapterTrain", "adapter-train", "::ingot::NamePattern", "",
+           "regular expression: parameters with a matching name are trained as well">];
+  let statistics = [Statistic<"numAdapters", "adapters", "adapters added">];
+}
+
+#endif // INGOT_PASSES_ADAPT_PASSES_TD

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// Merging, reading and writing of adapters. Programs link these functions by
+// name (-u ingot_adapters): trainers of models without adapters do without, and
+// that function is null there.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_RUNTIME_TRAINER_ADAPTERS_ADAPTERPART_H
+#define INGOT_RUNTIME_TRAINER_ADAPTERS_ADAPTERPART_H
+
+#include "runtime/trainer/session/Session.h"
+
+#include <string>
+
+namespace ingot::runtime {
+
+/// The functions of adapters.
+struct AdapterPart {
+  /// Copies elements [first, first + count) of a weight with its adapter, the
+  /// sum W + scale * B * A, to memory of another type.
+  void (*readMerged)(const Session &session, const AdapterSpec &adapter,
+                     int64_t first, int64_t count, void *to, DType toType);
+  /// Writes the files that PEFT reads, adapter_model.safetensors and
+  /// adapter_config.json, into a folder that is there. Throws failure.
+  void (*writeFiles)(Session &session, const std::string &folder);
+  /// Reads such files into the states. Throws badInput, naming the key, for one
+  /// that is missing, unknown, or of another shape or scale.
+  void (*readFiles)(Session &session, const std::string &folder);
+};
+
+extern "C" {
+/// Returns what is linked.
+__attribute__((weak)) const AdapterPart *ingot_adapters();
+}
+
+/// Return the files of a folder.
+inline std::string getAdapterModelPath(const std::string &folder) {
+  return folder + "/adapter_model.safetensors";
+}
+inline std::string getAdapterConfigPath(const std::string &folder) {
+  return folder + "/adapter_config.json";
+}
+
+} // namespace ingot::runtime
+
+#endif // INGOT_RUNTIME_TRAINER_ADAPTERS_ADAPTERPART_H

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "runtime/trainer/state/AdapterStates.h"
+
+using namespace ingot::runtime;
+
+const AdapterSpec *ingot::runtime::findAdapter(const Manifest &manifest,
+                                               const std::string &state) {
+  for (const AdapterSpec &adapter : manifest.adapters)
+    if (adapter.weight == state)
+      return &adapter;
+  return nullptr;
+}
+
+bool ingot::runtime::isOfAdapter(const Manifest &manifest,
+                                 const std::string &state) {
+  for (const AdapterSpec &adapter : manifest.adapters)
+    if (adapter.a == state || adapter.b == state)
+      return true;
+  return false;
+}

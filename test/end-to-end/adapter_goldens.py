@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes goldens-adapters: models whose adapters PEFT trains, with its files before and after, losses and outputs.
+
+Needs PyTorch, transformers and PEFT; the tests do not.
+"""
+
+import contextlib
+import io
+import json
+import pathlib
+import shutil
+import sys
+
+import numpy as np
+import onnx
+import peft
+import torch
+import torch.nn.functional as F
+import transformers
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parents[1] / "frontends/torch"))
+import ingot_torch  # noqa: E402
+
+PEFT = "0.21.2"
+FOLDER = HERE / "goldens-adapters"
+STEPS, BATCH, TOKENS, WORDS, CLASSES, LR = 20, 4, 12, 48, 5, 2e-3
+
+
+class Llama(transformers.LlamaForCausalLM):
+    def forward(self, ids):
+        return super().forward(input_ids=ids, use_cache=False).logits
+
+
+class Bert(transformers.BertForSequenceClassification):
+    def forward(self, ids):
+        return super().forward(input_ids=ids).logits
+
+
+SIZES = {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4,
+         "vocab_size": WORDS, "max_position_embeddings": 16}  # fmt: skip
+MODELS = {
+    "llama": lambda: Llama(transformers.LlamaConfig(**SIZES, num_key_value_heads=2)),
+    "bert": lambda: Bert(
+        transformers.BertConfig(**SIZES, num_labels=CLASSES, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
+    ),
+}
+
+# The words of ingotc, and the settings of PEFT that mean the same.
+RUNS = [
+    ("llama", ["--adapter", "lora:r=4,alpha=8@all-linear"], {"r": 4, "lora_alpha": 8, "target_modules": "all-linear"}),
+    ("llama", ["--adapter", "rslora:r=8,alpha=16@q_proj,v_proj"],
+     {"r": 8, "lora_alpha": 16, "use_rslora": True, "target_modules": ["q_proj", "v_proj"]}),
+    ("llama",
+     ["--adapter", "lora:r=2,alpha=6@mlp.up_proj,1.mlp.down_proj", "--adapter", r"lora:r=3@/.*\.0\.[a-z_]+\.q_proj/"],
+     {"r": 2, "lora_alpha": 6, "target_modules": r".*\.up_proj|.*\.1\.mlp\.down_proj|.*\.0\.\w+\.q_proj",
+      "rank_pattern": {"q_proj": 3}, "alpha_pattern": {"q_proj": 8}}),
+    ("bert", ["--adapter", "lora:r=4,alpha=16@query,value", "--adapter-train", "^classifier"],
+     {"r": 4, "lora_alpha": 16, "target_modules": ["query", "value"], "modules_to_save": ["classifier"]}),
+    ("bert", ["--adapter", "rslora:r=2,alpha=4,bias=adapters@dense"],
+     {"r": 2, "lora_alpha": 4, "use_rslora": True, "target_modules": ["dense"], "bias": "lora_only"}),
+]  # fmt: skip
+
+
+def build(name):
+    torch.manual_seed(7)
+    model = MODELS[name]()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            # Nothing is at its initial value in a model that is tuned.
+            parameter.add_(0.1 * torch.randn_like(parameter))
+    return model.eval()
+
+
+def make_data(name):
+    generator = torch.Generator().manual_seed(3)
+    ids = torch.randint(0, WORDS, (STEPS * BATCH, TOKENS), generator=generator)
+    labels = ids.roll(-1, 1) if name == "llama" else ids[:, 0] % CLASSES
+    return ids, labels
+
+
+def loss_of(logits, labels):
+    return F.cross_entropy(logits.reshape(-1, logits.shape[-1]), labels.reshape(-1))
+
+
+def train(name, settings, folder):
+    """Saves the adapter before and after, and returns losses and the outputs of the first samples."""
+    ids, labels = make_data(name)
+    torch.manual_seed(11)
+    model = peft.get_peft_model(build(name), peft.LoraConfig(**settings))
+    for part in ("before", "after"):
+        (folder / part).mkdir(parents=True)
+    model.save_pretrained(folder / "before")
+    model.eval()
+    optimizer = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=LR, weight_decay=0.01)
+    losses = []
+    for step in range(STEPS):
+        at = slice(step * BATCH, (step + 1) * BATCH)
+        loss = loss_of(model(ids[at]), labels[at])
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    model.save_pretrained(folder / "after")
+    with torch.no_grad():
+        outputs = model(ids[:BATCH]).numpy()
+    for path in folder.glob("*/README.md"):
+        path.unlink()
+    return losses, outputs
+
+
+def shrink(path):
+    """Leaves out what a file says of the program's lines."""
+    model = onnx.load(path)
+    for part in (*model.graph.node, *model.graph.value_info, *model.graph.input, *model.graph.output):
+        kept = [entry for entry in part.metadata_props if entry.key == "pkg.torch.onnx.name_scopes"]
+        del part.metadata_props[:]
+        part.metadata_props.extend(kept)
+    onnx.save(model, path)
+
+
+def main():
+    if peft.__version__ != PEFT:
+        sys.exit(f"error: peft: version {peft.__version__}\nhint: pip install peft=={PEFT}")
+    torch.set_num_threads(1)
+    shutil.rmtree(FOLDER, ignore_errors=True)
+    record = {"torch": torch.__version__, "transformers": transformers.__version__, "peft": PEFT, "lr": LR,
+              "batch": BATCH, "runs": []}  # fmt: skip
+    for name in MODELS:
+        ids, labels = make_data(name)
+        (FOLDER / name).mkdir(parents=True)
+        np.savez_compressed(FOLDER / name / "data.npz", ids=ids.numpy(), labels=labels.numpy())
+        with contextlib.redirect_stdout(io.StringIO()):
+            ingot_torch.export(
+                build(name), (ids[:BATCH],), path=FOLDER / name / "model.onnx", input_names=["ids"],
+                check_gradients=False,
+            )  # fmt: skip
+        shrink(FOLDER / name / "model.onnx")
+    for i, (name, flags, settings) in enumerate(RUNS):
+        folder = FOLDER / name / f"run-{i}"
+        losses, outputs = train(name, settings, folder)
+        np.save(folder / "outputs.npy", outputs)
+        record["runs"].append({"model": name, "folder": f"{name}/run-{i}", "compile": flags, "losses": losses})
+    (FOLDER / "golden.json").write_text(json.dumps(record, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
