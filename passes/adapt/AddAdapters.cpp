@@ -202,8 +202,14 @@ LogicalResult AddAdapters::checkMatches(const AdapterRule &rule) {
     return failUnmatched(rule.getText());
   if (matchesAny([&](const Layer &layer) { return layer.rule == &rule; }))
     return success();
-  if (rule.isAllLinear())
-    return failUnmatched(kAllLinear);
+  if (rule.isAllLinear() && llvm::all_of(layers, [](const Layer &layer) {
+        return layer.isHead || layer.reader;
+      }))
+    return emitOptionError(
+        &getContext(), "adapter",
+        "all-linear finds no linear layer but the head of the model",
+        "name layers, as in lora@fc; matmuls whose right operand is a weight "
+        "are linear layers");
   return emitOptionError(
       &getContext(), "adapter",
       "'" + rule.getText() + "' takes no layer that is left",

@@ -493,18 +493,17 @@ void Trainer::writeTogether() {
       write();
     });
   };
-  attempt(options.exportPath, "an export", [&] {
-    context.session.fetchState();
-    gatherModel(context.session, ranks);
-    if (options.exportPath)
-      exportModel(context.session, *options.exportPath, data.getClasses());
-  });
-  attempt(options.exportAdapter, "an adapter", [&] {
-    context.session.fetchState();
-    gatherModel(context.session, ranks);
-    if (options.exportAdapter)
-      exportAdapter(*options.exportAdapter);
-  });
+  // The model is gathered once, for both.
+  attempt(options.exportPath ? options.exportPath : options.exportAdapter,
+          "an export", [&] {
+            context.session.fetchState();
+            gatherModel(context.session, ranks);
+            if (options.exportPath)
+              exportModel(context.session, *options.exportPath,
+                          data.getClasses());
+            if (options.exportAdapter)
+              exportAdapter(*options.exportAdapter);
+          });
   attempt(options.predict, "predictions", [&] {
     predict(context, data.getEvaluation(), data.getVariants(), options.predict);
   });

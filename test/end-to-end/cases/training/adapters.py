@@ -168,7 +168,7 @@ def ranks(ingot):
 def errors(ingot):
     """Layers that are not there, and files that do not fit, are errors that name them."""
     run = GOLDENS["runs"][0]
-    base = [FOLDER / run["model"] / "model.onnx", "-o", ingot.path("t"), "--loss", "cross-entropy"]
+    base = [FOLDER / run["model"] / "model.onnx", "-o", ingot.path("t"), "--loss", "cross-entropy", "--batch", "4"]
     for words, said in (
         (["--adapter", "lora@qproj"], "'qproj' matches no linear layer"),
         (["--adapter", "lora@/q_proj/"], "'lora@/q_proj/' matches no linear layer"),
