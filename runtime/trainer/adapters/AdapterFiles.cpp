@@ -78,7 +78,7 @@ ingot::runtime::listAdapterKeys(const Manifest &manifest) {
 //===----------------------------------------------------------------------===//
 
 static int64_t getRank(const Manifest &manifest, const AdapterSpec &adapter) {
-  return manifest.findState(adapter.a)->shape[0];
+  return manifest.findState(adapter.a)->getWholeShape()[0];
 }
 
 static json describeAdapters(const Manifest &manifest) {

@@ -31,9 +31,10 @@ struct Matrix {
 
 static Matrix readMatrix(const Session &session, const std::string &name) {
   const StateSpec &spec = *session.getManifest().findState(name);
-  Matrix matrix{spec.shape[0], spec.shape[1], {}};
-  matrix.values.resize(spec.getElements());
-  readValues(session, spec, 0, spec.getElements(), matrix.values.data(),
+  const std::vector<int64_t> &shape = spec.getWholeShape();
+  Matrix matrix{shape[0], shape[1], {}};
+  matrix.values.resize(spec.getWholeElements());
+  readValues(session, spec, 0, spec.getWholeElements(), matrix.values.data(),
              DType::F64);
   return matrix;
 }
