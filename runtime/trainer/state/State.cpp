@@ -80,10 +80,10 @@ static void drawValues(Session &session, const StateSpec &spec, uint64_t seed) {
       places.forEach({i, i + some}, [&](const PartPlaces::Run &run) {
         random.seek(std::max<int64_t>(run.whole, 0));
         for (int64_t k = 0; k < run.count; ++k)
-          values[run.first - i + k] =
-              run.whole < 0 ? 0
-              : isNormal    ? mean + deviation * random.normal()
-                            : bound * drawSigned(random);
+          values[run.first - i + k] = run.whole < 0 ? 0
+                                      : isNormal
+                                          ? mean + deviation * random.normal()
+                                          : bound * drawSigned(random);
       });
       writeValues(session, spec, i, some, values.data(), DType::F64);
     }
