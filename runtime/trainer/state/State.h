@@ -39,8 +39,8 @@ void checkState(const Session &session, const CheckpointState &saved,
 void checkTensor(const StateSpec &spec, const TensorView &tensor,
                  const std::string &where);
 
-/// Copies a tensor into a state, converting between float types. Throws
-/// badInput.
+/// Copies a tensor into a state, converting between float types. What a file
+/// that is mapped holds already stays there. Throws badInput.
 void assignState(Session &session, const StateSpec &spec,
                  const TensorView &tensor, const std::string &where);
 
