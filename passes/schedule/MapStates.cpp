@@ -65,9 +65,10 @@ private:
            !written.contains(FlatSymbolRefAttr::get(state.getSymNameAttr()));
   }
 
-  /// Whether a rank does not have all of the state.
-  static bool isInParts(StateOp state) {
-    return state.getShard() || state.getWhole();
+  /// Whether a rank does not have all of the state, or of what it copies.
+  bool isInParts(StateOp state) {
+    return state.getShard() || state.getWhole() ||
+           findOriginal(state).getWhole();
   }
 
   void place(StateOp state) {
