@@ -492,17 +492,19 @@ void ingot::runtime::checkState(const Session &session,
 /// values that they had.
 static void checkBase(const Session &session, const StateList &states,
                       const CheckpointState &saved, const std::string &path) {
+  std::optional<CompiledWeights> weights;
   for (const StateSpec *spec : states) {
     auto crc = saved.base.find(spec->name);
     if (crc == saved.base.end())
       continue;
-    uint32_t own = 0;
-    if (session.getFiled().contain(*spec))
-      own = static_cast<uint32_t>(spec->crc.value_or(0));
-    else
-      readPieces(session, *spec, [&](std::string_view bytes) {
-        own = computeCrc32(bytes, own);
-      });
+    auto own = static_cast<uint32_t>(spec->crc.value_or(0));
+    if (!session.getFiled().contain(*spec)) {
+      // Here the state has memory, of which ranks may have parts.
+      if (!weights)
+        weights.emplace(session);
+      const TensorView *value = weights->find(spec->name);
+      own = value ? computeCrc32(value->data) : 0;
+    }
     if (own != crc->second)
       throw badInput(path,
                      "the run left '" + spec->name +
