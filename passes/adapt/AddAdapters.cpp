@@ -62,6 +62,8 @@ struct AddAdapters : public ingot::impl::AddAdaptersBase<AddAdapters> {
   using AddAdaptersBase::AddAdaptersBase;
 
   void runOnOperation() override {
+    if (adapter.empty())
+      return;
     forward = findFunction(getOperation(), "forward");
     if (!forward) {
       (void)emitOptionError(&getContext(), "adapter",
