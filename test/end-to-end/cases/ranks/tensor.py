@@ -152,6 +152,26 @@ def results(ingot):
             check_close(f"{name} {options}", files[2][1][name], value, 1e-4)
 
 
+@case("tensor-adapters")
+def adapters(ingot):
+    """Adapters of layers that are split are trained, merged and written as those of whole ones."""
+    folder = HERE / "goldens-adapters" / "llama"
+    common = ["--batch", "4", "--loss", "cross-entropy", "--adapter", "lora:r=4,alpha=8@all-linear"]
+    split = [w for name in ("q_proj", "gate_proj") for w in ("--partition", f"{name}.weight=0:tensor")]
+    flags = ["--data", folder / "data.npz", "--steps", 10, "--lr", "1e-2", "--seed", 3]
+    got, models, sizes = {}, {}, {}
+    for ranks, mesh in ((1, []), (2, ["--mesh", "tensor=2", *split])):
+        trainer = ingot.compile(folder / "model.onnx", *common, *mesh)
+        model, files = ingot.path(f"{ranks}.onnx"), ingot.path(f"adapter-{ranks}")
+        got[ranks] = losses(ingot, ranks, trainer, *flags, "--export", model, "--export-adapter", files)
+        models[ranks] = initializers(model)
+        sizes[ranks] = {path.name: path.stat().st_size for path in files.iterdir()}
+    check(sizes[1] == sizes[2], f"files of the adapter: {sizes}")
+    check_close("losses", got[2], got[1], 1e-5)
+    for name, value in models[1].items():
+        check_close(name, models[2][name], value, 1e-4)
+
+
 @case("tensor-memory")
 def memory(ingot):
     """Ranks have parts of weights and moments, and the plan says so."""
