@@ -2,9 +2,9 @@
 """Runs the ```sh blocks of documents as written.
 
 The blocks of one document run in order, each in a shell of its own at the
-repository root, beside those of other documents: what one writes, no other
-may write. Blocks for reading are marked ```text, ```console and the
-like. A line `tools/check` is left out: it is what runs this.
+repository root. The first document runs alone, as it may build what the others
+use; these run side by side, so that what one writes, no other may write.
+Blocks for reading are marked ```text, ```console and the like. A line `tools/check` is left out: it is what runs this.
 """
 
 import argparse
@@ -57,8 +57,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("documents", nargs="+", type=pathlib.Path, metavar="FILE.md")
     paths = [path.resolve() for path in parser.parse_args().documents]
+    outcomes = run_document(paths[0])
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        outcomes = [outcome for document in pool.map(run_document, paths) for outcome in document]
+        outcomes += [outcome for document in pool.map(run_document, paths[1:]) for outcome in document]
     print(f"{outcomes.count(True)} passed, {outcomes.count(False)} failed")
     return 0 if all(outcomes) else 1
 
