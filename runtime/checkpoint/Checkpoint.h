@@ -9,8 +9,12 @@
 //
 // Sharded states are in one file shard-R.safetensors for each rank: a tensor of
 // rank 1 under the state's name, whose first element is the element of the
-// state that the file's metadata has under the same name. States with a value
-// for each rank are in these files, too, as whole tensors.
+// state that the file's metadata has under the same name. Of a state that ranks
+// have parts of (docs/spec/partition.md), it is the element of the part, and
+// words for each dimension follow: PART/PARTS:SEGMENT,SEGMENT+PADDING, as in
+// "0 1/2:51+1 0/1:8" for the second half of the rows of a tensor of 51 x 8. The
+// first rank that has a part saves it. States with a value for each rank are in
+// these files, too, as whole tensors.
 //
 //===----------------------------------------------------------------------===//
 

@@ -118,9 +118,9 @@ void JointSave::startNaming() {
 void JointSave::finish() {
   // A rank that writes for long says so in between: one that says nothing is
   // lost.
-  const std::chrono::milliseconds part = ranks.getLimit();
+  const std::chrono::milliseconds limit = ranks.getLimit();
   while (phase != Phase::None) {
-    while (ranks.agree(writer.waitFor(part / 4) ? 0 : 1,
+    while (ranks.agree(writer.waitFor(limit / 4) ? 0 : 1,
                        "parts of the checkpoint") != 0)
       ;
     endStage();

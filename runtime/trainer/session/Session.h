@@ -16,8 +16,8 @@
 #include "runtime/core/File.h"
 #include "runtime/core/Manifest.h"
 #include "runtime/core/Memory.h"
-#include "runtime/core/PartPlaces.h"
 #include "runtime/trainer/session/FiledStates.h"
+#include "runtime/trainer/session/PartPlaces.h"
 
 #include <array>
 #include <map>

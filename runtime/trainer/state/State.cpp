@@ -355,14 +355,12 @@ public:
     char *end = nullptr;
     range.begin = std::strtoll(place.c_str(), &end, 10);
     std::optional<PartPlaces> part;
-    if (*end == ' ')
-      part = PartPlaces::parse(end + 1);
-    bool isPart = part && part->getWholeShape() == spec.getWholeShape();
     if (*end == 0)
       part = PartPlaces::ofWhole(spec.getWholeElements());
+    else if (*end == ' ')
+      part = PartPlaces::parse(end + 1, spec.getWholeShape());
     int64_t count = piece.shape.size() == 1 ? piece.shape[0] : -1;
-    bool isThere = *end == 0 || isPart;
-    if (!isThere || count < 0 || range.begin < 0 ||
+    if (!part || count < 0 || range.begin < 0 ||
         range.begin > part->getElements() - count || !isFloat(piece.dtype) ||
         !isFloat(spec.dtype))
       throw badInput(where,

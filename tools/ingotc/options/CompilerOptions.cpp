@@ -138,8 +138,9 @@ static void splitArchs(CompilerOptions &options) {
 /// Throws unless the options are those of a library.
 static void checkLibrary(const CompilerOptions &options) {
   if (options.pipeline->hasRanks())
-    throw usageError("--emit", "a library trains in one process",
-                     "leave out --data-parallel, or write a trainer");
+    throw usageError(
+        "--emit", "a library trains in one process",
+        "leave out --data-parallel and --mesh, or write a trainer");
   if (!options.output.empty() && !isStaticLibrary(options.output) &&
       llvm::sys::path::extension(options.output) != ".so")
     throw usageError("-o", "'" + options.output + "' is no name of a library",

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef INGOT_RUNTIME_CORE_PARTPLACES_H
-#define INGOT_RUNTIME_CORE_PARTPLACES_H
+#ifndef INGOT_RUNTIME_TRAINER_SESSION_PARTPLACES_H
+#define INGOT_RUNTIME_TRAINER_SESSION_PARTPLACES_H
 
 #include "runtime/abi/Shard.h"
 
@@ -46,13 +46,14 @@ public:
     return PartPlaces({{0, 1, {elements}}});
   }
 
-  /// Reads what print() returns; nothing if it is something else.
-  static std::optional<PartPlaces> parse(const std::string &text);
+  /// Reads what print() returns for a part of a tensor of the shape; nothing if
+  /// it is something else.
+  static std::optional<PartPlaces> parse(const std::string &text,
+                                         const std::vector<int64_t> &whole);
   std::string print() const;
 
   /// The elements of the part, with padding.
   int64_t getElements() const { return elements; }
-  std::vector<int64_t> getWholeShape() const;
   /// Calls `take` for the runs of a range of the part's elements, in order.
   void forEach(ElementRange range,
                const std::function<void(const Run &)> &take) const;
@@ -71,4 +72,4 @@ private:
 
 } // namespace ingot::runtime
 
-#endif // INGOT_RUNTIME_CORE_PARTPLACES_H
+#endif // INGOT_RUNTIME_TRAINER_SESSION_PARTPLACES_H

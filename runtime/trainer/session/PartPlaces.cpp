@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "runtime/core/PartPlaces.h"
+#include "runtime/trainer/session/PartPlaces.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -9,7 +9,7 @@
 
 using namespace ingot::runtime;
 
-static int64_t getSize(const PartOfDim &dim) {
+static int64_t getLength(const PartOfDim &dim) {
   return std::accumulate(dim.segments.begin(), dim.segments.end(), int64_t(0));
 }
 
@@ -38,7 +38,7 @@ PartPlaces::PartPlaces(std::vector<PartOfDim> given) : dims(std::move(given)) {
     if (dims[i].parts > 1)
       last = i;
   for (size_t i = last + 1; i < dims.size(); ++i)
-    inner *= getSize(dims[i]);
+    inner *= getLength(dims[i]);
   elements = inner;
   for (size_t i = 0; i <= last && i < dims.size(); ++i) {
     std::vector<Run> own = findRuns(dims[i]);
@@ -48,7 +48,7 @@ PartPlaces::PartPlaces(std::vector<PartOfDim> given) : dims(std::move(given)) {
     elements *= count;
     if (i == last) {
       length = count;
-      wholeLength = getSize(dims[i]);
+      wholeLength = getLength(dims[i]);
       runs = std::move(own);
       continue;
     }
@@ -62,13 +62,6 @@ PartPlaces::PartPlaces(std::vector<PartOfDim> given) : dims(std::move(given)) {
     runs = {{0, 1, 0}};
 }
 
-std::vector<int64_t> PartPlaces::getWholeShape() const {
-  std::vector<int64_t> shape;
-  for (const PartOfDim &dim : dims)
-    shape.push_back(getSize(dim));
-  return shape;
-}
-
 void PartPlaces::forEach(ElementRange range,
                          const std::function<void(const Run &)> &take) const {
   // The elements that one index of the outer dimensions has.
@@ -80,7 +73,7 @@ void PartPlaces::forEach(ElementRange range,
       int64_t own = outer[i][static_cast<size_t>(rest % size)];
       place = own < 0 || place < 0 ? -1 : place + own * stride;
       rest /= size;
-      stride *= getSize(dims[i]);
+      stride *= getLength(dims[i]);
     }
     int64_t base = index * row, end = std::min(range.end, base + row);
     for (const Run &run : runs) {
@@ -112,9 +105,9 @@ std::string PartPlaces::print() const {
   return text;
 }
 
-std::optional<PartPlaces> PartPlaces::parse(const std::string &text) {
-  // Less than what overflows in products of two.
-  constexpr int64_t most = int64_t(1) << 31;
+std::optional<PartPlaces> PartPlaces::parse(const std::string &text,
+                                            const std::vector<int64_t> &whole) {
+  constexpr int64_t most = int64_t(1) << 40;
   const char *at = text.c_str();
   bool isValid = true;
   auto read = [&] {
@@ -130,7 +123,6 @@ std::optional<PartPlaces> PartPlaces::parse(const std::string &text) {
     return isThere;
   };
   std::vector<PartOfDim> dims;
-  double product = 1;
   do {
     PartOfDim dim;
     dim.part = read();
@@ -149,11 +141,11 @@ std::optional<PartPlaces> PartPlaces::parse(const std::string &text) {
       if ((dim.segments[i] + (isLast ? dim.pad : 0)) % dim.parts != 0)
         return std::nullopt;
     }
-    product *= static_cast<double>(getSize(dim));
+    if (dims.size() == whole.size() || getLength(dim) != whole[dims.size()])
+      return std::nullopt;
     dims.push_back(std::move(dim));
   } while (skip(' '));
-  constexpr double largest = 1e15;
-  if (*at != 0 || product > largest)
+  if (*at != 0 || dims.size() != whole.size())
     return std::nullopt;
   return PartPlaces(std::move(dims));
 }
