@@ -154,9 +154,9 @@ def results(ingot):
 
 @case("tensor-adapters")
 def adapters(ingot):
-    """Adapters of layers that are split are trained, merged and written as those of whole ones."""
+    """Adapters of layers that are split are trained, with dropout, merged and written as those of whole ones."""
     folder = HERE / "goldens-adapters" / "llama"
-    common = ["--batch", "4", "--loss", "cross-entropy", "--adapter", "lora:r=4,alpha=8@all-linear"]
+    common = ["--batch", "4", "--loss", "cross-entropy", "--adapter", "lora:r=4,alpha=8,dropout=0.3@all-linear"]
     split = [w for name in ("q_proj", "gate_proj") for w in ("--partition", f"{name}.weight=0:tensor")]
     flags = ["--data", folder / "data.npz", "--steps", 10, "--lr", "1e-2", "--seed", 3]
     got, models, sizes = {}, {}, {}
