@@ -58,9 +58,6 @@ llvm::Error PipelineOptions::check() const {
     return makeOptionError(gradComm.getName(),
                            "compression is for ranks along data alone",
                            "leave out --mesh, or send bf16");
-  if (!mesh.empty() && target != "cpu")
-    return makeOptionError(mesh.getName(), "is not on GPUs yet",
-                           "compile with --target cpu, or use --zero 3");
   if (zero > 0 && comm->compresses())
     return makeOptionError(gradComm.getName(),
                            "compression needs whole gradients",

@@ -230,7 +230,8 @@ static void exchange(ingot_context *context, const char *name, const Desc &desc,
 using Start = void (Nccl::*)(const Nccl::Bucket &, CUstream);
 
 static Nccl::Bucket getBucket(const ingot_bucket_desc &desc, void *data) {
-  return {data, desc.elements, desc.type, desc.number, desc.reduction};
+  return {data,        desc.elements, desc.type,
+          desc.number, desc.axes,     desc.reduction};
 }
 
 static void startBucket(ingot_context *context, const char *name,
@@ -268,7 +269,8 @@ void ingot_gather_messages_start(ingot_context *context,
       device.copy(messages, message, desc->bytes);
     });
   exchange(context, name, *desc, [&](Nccl &nccl, CUstream stream) {
-    nccl.startGather(message, messages, desc->bytes, desc->number, stream);
+    nccl.startGather(message, messages, desc->bytes, desc->number, desc->axes,
+                     stream);
   });
 }
 
@@ -300,6 +302,33 @@ void ingot_all_gather_start(ingot_context *context,
 void ingot_all_gather_wait(ingot_context *context,
                            const ingot_bucket_desc *desc, void *) {
   waitForBucket(context, "all-gather", *desc);
+}
+
+using Exchange = void (Nccl::*)(const void *, void *,
+                                const ingot_exchange_desc &, CUstream);
+
+/// Exchanges a tensor within the group of a descriptor; alone, a rank has its
+/// own elements.
+static void exchangeTensor(ingot_context *context, const char *name,
+                           const ingot_exchange_desc &desc, const void *input,
+                           void *result, Exchange run) {
+  if (isAlone(context) || desc.ranks == 1)
+    return enqueue(context, name, desc.index, [&](CudaDevice &device) {
+      device.copy(result, input, desc.elements * getSize(getDType(desc.type)));
+    });
+  exchange(context, name, desc, [&](Nccl &nccl, CUstream stream) {
+    (nccl.*run)(input, result, desc, stream);
+  });
+}
+
+void ingot_all_reduce(ingot_context *context, const ingot_exchange_desc *desc,
+                      const void *input, void *result) {
+  exchangeTensor(context, "all-reduce", *desc, input, result, &Nccl::allReduce);
+}
+
+void ingot_all_gather(ingot_context *context, const ingot_exchange_desc *desc,
+                      const void *input, void *result) {
+  exchangeTensor(context, "all-gather", *desc, input, result, &Nccl::allGather);
 }
 
 /// Runs `body(sides)` where regions run concurrently with other calls.

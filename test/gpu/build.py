@@ -34,6 +34,9 @@ COMPARED = [
     ("bytes", "bf16", ["--batch", "2", "--machine", "regions.json", *OWN_MATMULS], []),
     ("bytes", "bf16", ["--batch", "4", "--data-parallel", "--bucket-mb", "0.05"], []),
 ]
+# A trainer of which two ranks have parts of each layer. The model is too small to be worth it.
+PARTS = [f"--partition={name}.weight=0:tensor" for name in ("qkv", "up", "token")]
+MESHED = ("bytes", "bf16", ["--batch", "8", "--mesh", "tensor=2", *PARTS])
 # Trainers whose steps are measured: model, precision, and for variants what their names end with and flags of ingotc.
 TRAINERS = [
     *(("mlp", precision, "", []) for precision in ("fp32", "bf16")),
@@ -279,6 +282,19 @@ def make_compared(folder, build, arch, is_small):
     return plan
 
 
+def make_meshed(folder, build, arch, is_small):
+    """The trainer of MESHED, and the losses of two ranks on processors."""
+    model, precision, flags = MESHED
+    onnx, data = find_model(model, folder)
+    name = f"meshed-{model}-{precision}"
+    print(name, *flags, flush=True)
+    flags = [onnx, "--loss", "cross-entropy", "--precision", precision, *flags]
+    compile_for_gpu(os.path.join(folder, PROGRAMS, name), build, arch, flags)
+    steps = SMALL_STEPS if is_small else STEPS
+    losses = processor_losses(build, flags, [], os.path.join(folder, data), steps, ranks=2)
+    return {"name": name, "model": model, "precision": precision, "data": data, "flags": [], "rank_losses": losses}
+
+
 def copy_libraries(folder, build):
     libraries = os.path.join(folder, PROGRAMS, "libs")
     os.makedirs(libraries)
@@ -323,6 +339,7 @@ def main():
     os.makedirs(WORK, exist_ok=True)
     arguments = (options.folder, options.build, options.arch, options.small)
     cases, trainers, compared = make_cases(*arguments), make_trainers(*arguments), make_compared(*arguments)
+    meshed = make_meshed(*arguments)
     pack_programs(options.folder, options.small)
     for script in SCRIPTS:
         shutil.copy(os.path.join(ROOT, script), options.folder)
@@ -338,6 +355,7 @@ def main():
         "swept": SWEPT,
         "sanitized": [first_of[kind] for kind in SANITIZED if kind in first_of],
         "exchanging": next(entry["name"] for entry in compared if "rank_losses" in entry),
+        "meshed": meshed,
         # Of a run, and of a kernel that is compared with a copy: smaller ones are bound by their launch.
         # How much longer sections may take, on a GPU in software.
         "slower": 20 if options.small else 1,

@@ -7,6 +7,7 @@
 #include "runtime/core/DType.h"
 #include "runtime/core/Error.h"
 
+#include <cstdlib>
 #include <stdexcept>
 #include <thread>
 
@@ -30,27 +31,16 @@ static ncclDataType_t getType(int32_t type) {
 }
 
 Nccl::Nccl(const Driver &driver, Communicator &ranks, NcclMemory &memory)
-    : driver(driver), ranks(ranks), memory(memory) {
-#define INGOT_LOAD(name) memory.getLibrary().load(name, #name);
-  INGOT_NCCL_FUNCTIONS(INGOT_LOAD)
-#undef INGOT_LOAD
-  ncclUniqueId id{};
-  if (ranks.getRank() == 0)
-    check(ncclGetUniqueId(&id), "starting NCCL");
-  ranks.broadcast(&id, sizeof(id), 0, "the address for NCCL");
-  check(ncclCommInitRank(&communicator, static_cast<int>(ranks.getSize()), id,
-                         static_cast<int>(ranks.getRank())),
-        "connecting the GPUs");
+    : driver(driver), ranks(ranks), memory(memory), nccl(memory.getLibrary()) {
+  // The operations of two groups can wait for each other for ever unless all
+  // ranks' GPUs begin them in the order in which the host starts them.
+  (void)setenv("NCCL_LAUNCH_ORDER_IMPLICIT", "1", /*overwrite=*/0);
   stream = driver.makeStream(Driver::Priority::Highest);
-  note = memory.registerBlocks(communicator, ranks);
 }
 
 Nccl::~Nccl() {
-  // This runs after failures as well, when another one makes no difference.
-  if (communicator) {
-    memory.deregisterBlocks(communicator);
-    (void)ncclCommDestroy(communicator);
-  }
+  // Operations that are under way end before their stream and events go.
+  groups.clear();
   for (auto &[bucket, pair] : events)
     for (CUevent event : {pair.ready, pair.done})
       if (event)
@@ -59,11 +49,23 @@ Nccl::~Nccl() {
     (void)driver.cuStreamDestroy(stream);
 }
 
-void Nccl::check(ncclResult_t result, const char *action) const {
-  if (result != ncclSuccess && result != ncclInProgress)
-    throw failure("NCCL",
-                  std::string(action) + ": " + ncclGetErrorString(result),
-                  "NCCL_DEBUG=WARN says more; see the other ranks' messages");
+Communicator &Nccl::getRanks(int32_t axes) const {
+  return axes == 0 ? ranks : ranks.getGroup(axes);
+}
+
+bool Nccl::isAlone(const Bucket &bucket) const {
+  return ranks.getSize() > 1 && getRanks(bucket.axes).getSize() == 1;
+}
+
+NcclGroup &Nccl::getGroup(int32_t axes) {
+  Communicator &wanted = getRanks(axes);
+  for (auto &group : groups)
+    if (&group->getRanks() == &wanted)
+      return *group;
+  groups.push_back(std::make_unique<NcclGroup>(nccl, wanted, memory));
+  if (note.empty())
+    note = groups.back()->getNote();
+  return *groups.back();
 }
 
 template <typename Exchange>
@@ -84,24 +86,29 @@ void Nccl::start(int32_t bucket, CUstream step, Exchange exchange) {
 template <typename Whole, typename Part>
 void Nccl::exchangeShards(const Bucket &bucket, CUstream step, Whole whole,
                           Part part) {
+  if (isAlone(bucket))
+    return;
+  NcclGroup &group = getGroup(bucket.axes);
   auto *data = static_cast<char *>(bucket.data);
-  int64_t size = getSize(getDType(bucket.type)), count = ranks.getSize();
+  int64_t size = getSize(getDType(bucket.type));
+  int64_t count = group.getRanks().getSize();
   int64_t each = getShard(bucket.elements, 0, count).getCount();
   start(bucket.number, step, [&](cudaStream_t stream) {
     if (each * count == bucket.elements)
-      return check(whole(data + ranks.getRank() * each * size,
-                         static_cast<size_t>(each), stream),
-                   "exchanging shards");
-    check(ncclGroupStart(), "exchanging shards");
+      return nccl.check(whole(group.get(),
+                              data + group.getRanks().getRank() * each * size,
+                              static_cast<size_t>(each), stream),
+                        "exchanging shards");
+    nccl.check(nccl.ncclGroupStart(), "exchanging shards");
     for (int64_t rank = 0; rank < count; ++rank) {
       ElementRange range = getShard(bucket.elements, rank, count);
       if (range.getCount() != 0)
-        check(part(data + range.begin * size,
-                   static_cast<size_t>(range.getCount()),
-                   static_cast<int>(rank), stream),
-              "exchanging shards");
+        nccl.check(part(group.get(), data + range.begin * size,
+                        static_cast<size_t>(range.getCount()),
+                        static_cast<int>(rank), stream),
+                   "exchanging shards");
     }
-    check(ncclGroupEnd(), "exchanging shards");
+    nccl.check(nccl.ncclGroupEnd(), "exchanging shards");
   });
 }
 
@@ -112,12 +119,15 @@ static ncclRedOp_t getOperator(int32_t reduction) {
 }
 
 void Nccl::startAllReduce(const Bucket &bucket, CUstream step) {
+  if (isAlone(bucket))
+    return;
+  NcclGroup &group = getGroup(bucket.axes);
   start(bucket.number, step, [&](cudaStream_t stream) {
-    check(ncclAllReduce(bucket.data, bucket.data,
-                        static_cast<size_t>(bucket.elements),
-                        getType(bucket.type), getOperator(bucket.reduction),
-                        communicator, stream),
-          "all-reduce");
+    nccl.check(nccl.ncclAllReduce(
+                   bucket.data, bucket.data,
+                   static_cast<size_t>(bucket.elements), getType(bucket.type),
+                   getOperator(bucket.reduction), group.get(), stream),
+               "all-reduce");
   });
 }
 
@@ -125,13 +135,14 @@ void Nccl::startReduceScatter(const Bucket &bucket, CUstream step) {
   ncclDataType_t type = getType(bucket.type);
   exchangeShards(
       bucket, step,
-      [&](char *own, size_t each, cudaStream_t stream) {
-        return ncclReduceScatter(bucket.data, own, each, type, ncclSum,
-                                 communicator, stream);
+      [&](ncclComm_t group, char *own, size_t each, cudaStream_t stream) {
+        return nccl.ncclReduceScatter(bucket.data, own, each, type, ncclSum,
+                                      group, stream);
       },
-      [&](char *shard, size_t count, int rank, cudaStream_t stream) {
-        return ncclReduce(shard, shard, count, type, ncclSum, rank,
-                          communicator, stream);
+      [&](ncclComm_t group, char *shard, size_t count, int rank,
+          cudaStream_t stream) {
+        return nccl.ncclReduce(shard, shard, count, type, ncclSum, rank, group,
+                               stream);
       });
 }
 
@@ -139,23 +150,43 @@ void Nccl::startAllGather(const Bucket &bucket, CUstream step) {
   ncclDataType_t type = getType(bucket.type);
   exchangeShards(
       bucket, step,
-      [&](char *own, size_t each, cudaStream_t stream) {
-        return ncclAllGather(own, bucket.data, each, type, communicator,
-                             stream);
+      [&](ncclComm_t group, char *own, size_t each, cudaStream_t stream) {
+        return nccl.ncclAllGather(own, bucket.data, each, type, group, stream);
       },
-      [&](char *shard, size_t count, int rank, cudaStream_t stream) {
-        return ncclBroadcast(shard, shard, count, type, rank, communicator,
-                             stream);
+      [&](ncclComm_t group, char *shard, size_t count, int rank,
+          cudaStream_t stream) {
+        return nccl.ncclBroadcast(shard, shard, count, type, rank, group,
+                                  stream);
       });
 }
 
 void Nccl::startGather(const void *payload, void *payloads, int64_t bytes,
-                       int32_t bucket, CUstream step) {
+                       int32_t bucket, int32_t axes, CUstream step) {
+  NcclGroup &group = getGroup(axes);
   start(bucket, step, [&](cudaStream_t stream) {
-    check(ncclAllGather(payload, payloads, static_cast<size_t>(bytes), ncclInt8,
-                        communicator, stream),
-          "all-gather of payloads");
+    nccl.check(nccl.ncclAllGather(payload, payloads, static_cast<size_t>(bytes),
+                                  ncclInt8, group.get(), stream),
+               "all-gather of payloads");
   });
+}
+
+void Nccl::allReduce(const void *input, void *result,
+                     const ingot_exchange_desc &desc, CUstream step) {
+  nccl.check(nccl.ncclAllReduce(input, result,
+                                static_cast<size_t>(desc.elements),
+                                getType(desc.type), getOperator(desc.reduction),
+                                getGroup(desc.axes).get(),
+                                reinterpret_cast<cudaStream_t>(step)),
+             "all-reduce");
+}
+
+void Nccl::allGather(const void *input, void *result,
+                     const ingot_exchange_desc &desc, CUstream step) {
+  nccl.check(nccl.ncclAllGather(input, result,
+                                static_cast<size_t>(desc.elements),
+                                getType(desc.type), getGroup(desc.axes).get(),
+                                reinterpret_cast<cudaStream_t>(step)),
+             "all-gather");
 }
 
 void Nccl::startDeferred(CUstream step) {
@@ -175,8 +206,8 @@ void Nccl::joinAll(CUstream step) {
 }
 
 void Nccl::abandon(const std::string &problem) {
-  (void)ncclCommAbort(communicator);
-  communicator = nullptr;
+  for (auto &group : groups)
+    group->abort();
   throw lostRank("rank " + std::to_string(ranks.getRank()), "NCCL: " + problem,
                  "see the messages of other ranks; NCCL_DEBUG=WARN says more");
 }
@@ -185,12 +216,11 @@ std::string Nccl::wait(CUevent event) {
   constexpr auto pause = std::chrono::microseconds(50);
   auto start = std::chrono::steady_clock::now();
   std::optional<std::chrono::steady_clock::time_point> interrupted;
-  while (communicator && driver.cuEventQuery(event) == CUDA_ERROR_NOT_READY) {
-    ncclResult_t state = ncclSuccess;
-    ncclResult_t asked = ncclCommGetAsyncError(communicator, &state);
-    if (asked != ncclSuccess ||
-        (state != ncclSuccess && state != ncclInProgress))
-      return ncclGetErrorString(asked != ncclSuccess ? asked : state);
+  while (!groups.empty() &&
+         driver.cuEventQuery(event) == CUDA_ERROR_NOT_READY) {
+    for (auto &group : groups)
+      if (std::string problem = group->findProblem(); !problem.empty())
+        return problem;
     if (std::chrono::steady_clock::now() - start > ranks.getLimit())
       return "a step has not ended for " +
              std::to_string(ranks.getLimit().count()) + " s";

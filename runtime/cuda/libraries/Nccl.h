@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// Collectives between GPUs by NCCL, which is loaded on demand, on a separate
-// stream.
+// Collectives between the GPUs of groups of ranks by NCCL, which is loaded on
+// demand: of buckets on a separate stream, and of tensors that the step needs
+// before it goes on.
 //
 // Operations can be captured in a CUDA graph: the stream forks from that of the
 // step by an event, and joins it by another. All ranks start the same
@@ -15,29 +16,16 @@
 
 #include "runtime/abi/Abi.h"
 #include "runtime/cuda/driver/Driver.h"
+#include "runtime/cuda/libraries/NcclGroup.h"
 #include "runtime/cuda/libraries/NcclMemory.h"
 
 #include <compare>
 #include <map>
-#include <nccl.h>
+#include <memory>
 #include <set>
+#include <string>
 #include <utility>
 #include <vector>
-
-#define INGOT_NCCL_FUNCTIONS(X)                                                \
-  X(ncclAllGather)                                                             \
-  X(ncclAllReduce)                                                             \
-  X(ncclBroadcast)                                                             \
-  X(ncclCommAbort)                                                             \
-  X(ncclCommDestroy)                                                           \
-  X(ncclCommGetAsyncError)                                                     \
-  X(ncclCommInitRank)                                                          \
-  X(ncclGetErrorString)                                                        \
-  X(ncclGetUniqueId)                                                           \
-  X(ncclGroupEnd)                                                              \
-  X(ncclGroupStart)                                                            \
-  X(ncclReduce)                                                                \
-  X(ncclReduceScatter)
 
 namespace ingot::runtime {
 
@@ -45,22 +33,23 @@ class Communicator;
 
 class Nccl {
 public:
-  /// Connects the current GPUs of all ranks, which call this at the same point,
-  /// and registers the blocks of `memory`. Throws failure.
+  /// `ranks` are all of the run. The GPUs of a group are connected, and the
+  /// blocks of `memory` registered, when it has its first operation.
   Nccl(const Driver &driver, Communicator &ranks, NcclMemory &memory);
   ~Nccl();
 
-  /// A bucket; its type is an ingot_dtype, its reduction an ingot_reduction.
+  /// A bucket; its type is an ingot_dtype, its reduction an ingot_reduction,
+  /// and its axes (ingot_axis) those of the group that exchanges it.
   struct Bucket {
     void *data;
     int64_t elements;
-    int32_t type, number, reduction = INGOT_SUM;
+    int32_t type, number, axes = INGOT_DATA, reduction = INGOT_SUM;
 
     auto operator<=>(const Bucket &) const = default;
   };
-  // Each operation starts after the work that `stream` holds now, and overlaps
-  // with the work that it receives until the join. Every function throws
-  // failure.
+  // Each operation on a bucket starts after the work that `stream` holds now,
+  // and overlaps with the work that it receives until the join. Every function
+  // throws failure.
 
   /// Starts data = that of all ranks, combined.
   void startAllReduce(const Bucket &bucket, CUstream stream);
@@ -78,17 +67,24 @@ public:
     deferred = std::move(buckets);
   }
   /// Starts an all-gather of payloads, each of `bytes`: `payloads` receives
-  /// those of all ranks, one after the other.
+  /// those of all ranks of a group, one after the other.
   void startGather(const void *payload, void *payloads, int64_t bytes,
-                   int32_t bucket, CUstream stream);
+                   int32_t bucket, int32_t axes, CUstream stream);
   /// Makes later work of `stream` wait for the bucket's exchange, if that is in
   /// flight.
   void join(int32_t bucket, CUstream stream);
   /// Makes later work of `stream` wait for all exchanges in flight.
   void joinAll(CUstream stream);
 
+  /// Makes `result` the tensors of all ranks of a group, combined, or one after
+  /// the other: as work of `stream`.
+  void allReduce(const void *input, void *result,
+                 const ingot_exchange_desc &desc, CUstream stream);
+  void allGather(const void *input, void *result,
+                 const ingot_exchange_desc &desc, CUstream stream);
+
   /// Returns how exchanges access memory, for users, if that is not the fastest
-  /// way; empty after the first call.
+  /// way; empty after the first call that does.
   std::string takeNote() { return std::exchange(note, ""); }
 
   /// Waits for an event that may depend on other ranks. Returns what is wrong
@@ -106,25 +102,28 @@ private:
     CUevent ready = nullptr, done = nullptr;
   };
 
+  /// Returns the ranks of a group, all where it names no axes.
+  Communicator &getRanks(int32_t axes) const;
+  /// Returns whether a rank of several exchanges a bucket with no other one.
+  bool isAlone(const Bucket &bucket) const;
+  /// Returns the GPUs of a group, which it connects at first.
+  NcclGroup &getGroup(int32_t axes);
   /// Runs `exchange(stream)` on NCCL's stream, between the bucket's events.
   template <typename Exchange>
   void start(int32_t bucket, CUstream step, Exchange exchange);
-  /// Exchanges shards by `whole(own shard, elements of each, stream)` if they
-  /// are equal; else by `part(shard, elements, rank, stream)` for each rank
-  /// whose shard is not empty.
+  /// Exchanges shards by `whole(group, own shard, elements of each, stream)` if
+  /// they are equal; else by `part(group, shard, elements, rank, stream)` for
+  /// each rank whose shard is not empty.
   template <typename Whole, typename Part>
   void exchangeShards(const Bucket &bucket, CUstream step, Whole whole,
                       Part part);
 
-  void check(ncclResult_t result, const char *action) const;
-
   const Driver &driver;
   Communicator &ranks;
   NcclMemory &memory;
-#define INGOT_DECLARE(name) decltype(::name) *name;
-  INGOT_NCCL_FUNCTIONS(INGOT_DECLARE)
-#undef INGOT_DECLARE
-  ncclComm_t communicator = nullptr;
+  NcclFunctions nccl;
+  /// In the order in which they were connected.
+  std::vector<std::unique_ptr<NcclGroup>> groups;
   CUstream stream = nullptr;
   std::map<int32_t, Events> events;
   /// Buckets whose exchange has started and has not been joined.

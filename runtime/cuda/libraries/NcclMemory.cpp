@@ -61,20 +61,19 @@ bool NcclMemory::canRegister(Way tried) const {
 }
 
 bool NcclMemory::tryRegister(ncclComm_t communicator, Way tried) {
-  way = tried;
+  Registration &made = registrations[communicator] = {tried, {}};
   bool isDone = true;
   // All ranks make the same calls, whatever comes of each.
-  for (Block &block : blocks) {
+  for (const Block &block : blocks) {
+    void *handle = nullptr;
     ncclResult_t result =
         tried == Way::Windows
             ? ncclCommWindowRegister(communicator, block.place, block.bytes,
-                                     &block.handle, kSymmetric)
-            : ncclCommRegister(communicator, block.place, block.bytes,
-                               &block.handle);
-    if (result != ncclSuccess)
-      block.handle = nullptr;
+                                     &handle, kSymmetric)
+            : ncclCommRegister(communicator, block.place, block.bytes, &handle);
+    made.handles.push_back(result == ncclSuccess ? handle : nullptr);
     // There is no object where the connection of the GPUs has no such access.
-    isDone &= block.handle != nullptr;
+    isDone &= made.handles.back() != nullptr;
   }
   return isDone;
 }
@@ -101,9 +100,13 @@ std::string NcclMemory::registerBlocks(ncclComm_t communicator,
 }
 
 void NcclMemory::deregisterBlocks(ncclComm_t communicator) {
-  for (Block &block : blocks)
-    if (void *handle = std::exchange(block.handle, nullptr))
-      (void)(way == Way::Windows ? ncclCommWindowDeregister
-                                 : ncclCommDeregister)(communicator, handle);
-  way = Way::None;
+  auto found = registrations.find(communicator);
+  if (found == registrations.end())
+    return;
+  for (void *handle : found->second.handles)
+    if (handle)
+      (void)(found->second.way == Way::Windows
+                 ? ncclCommWindowDeregister
+                 : ncclCommDeregister)(communicator, handle);
+  registrations.erase(found);
 }

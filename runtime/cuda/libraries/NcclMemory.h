@@ -14,6 +14,7 @@
 #include "runtime/cuda/driver/Library.h"
 
 #include <cstddef>
+#include <map>
 #include <nccl.h>
 #include <string>
 #include <vector>
@@ -37,9 +38,10 @@ public:
   /// Returns whether the block came from `allocate`, and then frees it.
   bool free(void *block);
 
-  /// Registers all blocks. All ranks call it at the same point, and have as
-  /// many blocks of the same sizes. Returns what the library does not do, for
-  /// users; empty if exchanges read and write all blocks directly.
+  /// Registers all blocks with the communicator of a group. All its ranks call
+  /// it at the same point, and have as many blocks of the same sizes. Returns
+  /// what the library does not do, for users; empty if exchanges read and write
+  /// all blocks directly.
   std::string registerBlocks(ncclComm_t communicator, Communicator &ranks);
   /// Ends that. The communicator has no work that accesses the blocks.
   void deregisterBlocks(ncclComm_t communicator);
@@ -49,8 +51,6 @@ private:
     void *place;
     size_t bytes;
     bool isOwn;
-    /// The library's object for it, once it is registered.
-    void *handle = nullptr;
   };
   // The library's types are those of later versions than some headers have.
   using Allocate = ncclResult_t(void **, size_t);
@@ -60,7 +60,12 @@ private:
   using RegisterWindow = ncclResult_t(ncclComm_t, void *, size_t, void **, int);
 
   /// How blocks are registered.
-  enum class Way { None, Buffers, Windows };
+  enum class Way { Buffers, Windows };
+  /// The library's objects for the blocks, null for those that it has none for.
+  struct Registration {
+    Way way;
+    std::vector<void *> handles;
+  };
   bool canRegister(Way way) const;
   /// Returns whether the library registers all blocks.
   bool tryRegister(ncclComm_t communicator, Way tried);
@@ -72,7 +77,7 @@ private:
   Deregister *ncclCommDeregister = nullptr, *ncclCommWindowDeregister = nullptr;
   RegisterWindow *ncclCommWindowRegister = nullptr;
   std::vector<Block> blocks;
-  Way way = Way::None;
+  std::map<ncclComm_t, Registration> registrations;
 };
 
 } // namespace ingot::runtime

@@ -22,7 +22,7 @@ using namespace ingot::runtime;
 Session::Session(const ingot_module_t &module, const Manifest &manifest,
                  const RankMesh &mesh, int64_t rank)
     : module(module), manifest(manifest), mesh(mesh), rank(rank),
-      device(openDevice(module, manifest, mesh.getSize(INGOT_DATA))),
+      device(openDevice(module, manifest, mesh.getSize(mesh.getAxes()))),
       transfers(device->getTransfers()) {
   for (size_t i = 0; i < manifest.functions.size(); ++i) {
     Function function;

@@ -267,7 +267,10 @@ ncclResult_t ncclCommWindowDeregister(ncclComm_t communicator,
 ncclResult_t ncclAllReduce(const void *from, void *to, size_t elements,
                            ncclDataType_t type, ncclRedOp_t op,
                            ncclComm_t communicator, cudaStream_t stream) {
-  if (!use(communicator) || from != to ||
+  auto gap = static_cast<const char *>(to) - static_cast<const char *>(from);
+  bool overlaps = gap != 0 && static_cast<size_t>(std::abs(gap)) <
+                                  elements * Exchange::getSize(type);
+  if (!use(communicator) || overlaps ||
       (op != ncclSum && op != ncclMax && op != ncclMin) || !stream)
     record("violation", " all-reduce of wrong arguments");
   if (record(__func__, " elements=%zu type=%d stream=%p", elements,

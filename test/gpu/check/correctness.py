@@ -130,7 +130,7 @@ def kill_a_rank(check, trainer):
     return said
 
 
-@section("Exchanges by NCCL: one rank within its graph, then two on this GPU", 45, 10)
+@section("Exchanges by NCCL: one rank within its graph, then two on this GPU", 50, 10)
 def exchanges(check):
     trainers = check.named([check.plan["exchanging"]])
     if not trainers:
@@ -145,15 +145,16 @@ def exchanges(check):
     try:
         if check.nccl < FIRST_TO_SHARE:
             raise Skip(f"two ranks: NCCL {check.nccl or 'unknown'}, which lets no ranks share a GPU")
-        # Each rank has half of the samples.
-        command, log = launch_ranks(check, trainer, 2, steps, *flags)
-        check.run(*command, timeout=60)
-        with open(log) as file:
-            both = [json.loads(line)["loss"] for line in file]
-        off = max(abs(a - b) / max(abs(b), 1e-3) for a, b in zip(both, trainer["rank_losses"]))
-        figures["two ranks"] = f"within {off:.3g} of two ranks of processors"
-        if not off <= LOSS_TOLERANCE[trainer["precision"]]:
-            problems.append(f"two ranks: {off:.3g} from the losses of two ranks of processors")
+        # Each rank has half of the samples, then half of each layer.
+        for what, each in (("two ranks", trainer), ("a mesh of two", check.plan["meshed"])):
+            command, log = launch_ranks(check, each, 2, steps, *each["flags"])
+            check.run(*command, timeout=60)
+            with open(log) as file:
+                both = [json.loads(line)["loss"] for line in file]
+            off = max(abs(a - b) / max(abs(b), 1e-3) for a, b in zip(both, each["rank_losses"]))
+            figures[what] = f"within {off:.3g} of two ranks of processors"
+            if not off <= LOSS_TOLERANCE[each["precision"]]:
+                problems.append(f"{what}: {off:.3g} from the losses of two ranks of processors")
         said = kill_a_rank(check, trainer)
         # The other one says where it was.
         is_named = re.search(r"(error|warning): rank [0-9]+, step [0-9]+", said)

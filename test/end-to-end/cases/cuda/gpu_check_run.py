@@ -61,7 +61,8 @@ def whole_run(ingot):
     for name in MEASURED:
         check(report[name].get("rows"), f"{name}: {json.dumps(report[name])[:1500]}")
     figures = report["exchanges"]["figures"]
-    check(figures["one rank"] == "the same losses" and "within" in figures["two ranks"], f"{figures}")
+    check(figures["one rank"] == "the same losses", f"{figures}")
+    check("within" in figures["two ranks"] and "within" in figures["a mesh of two"], f"{figures}")
     # The small models stand for the largest of the three alone.
     check("2 trainers" in report["sanitizer"]["figures"]["initcheck"], f"{report['sanitizer']}")
     # Eight files at most, none of which is large.

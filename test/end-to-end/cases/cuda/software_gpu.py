@@ -212,31 +212,50 @@ def options(ingot):
 
 @case("cuda software gpu: ranks on GPUs train as ranks on CPUs")
 def ranks(ingot):
-    if not shutil.which("mpirun"):
-        raise Skip("mpirun is not there")
     trainer(ingot)
     net = golden("mlp")
     for zero, precision in (("0", "bf16"), ("1", "fp32"), ("2", "fp32")):
-        flags = [*net.compile_flags("adamw"), "--data-parallel", "--bucket-mb", "0.01", "--precision", precision]
+        flags = ["--data-parallel", "--bucket-mb", "0.01", "--precision", precision]
         flags += ["--zero", zero] if zero != "0" else []
-        logs = [ingot.path("log.jsonl") for _ in range(2)]
-        run = f"--data {net.data} --steps 5 --seed 1 --log"
-        calls = ingot.path("calls")
-        on_cpu, on_gpu = ingot.compile(net.model, *flags), ingot.compile(net.model, *flags, "--target", "cuda")
-        scripts = [
-            f"exec {on_cpu} {run} {logs[0]}",
-            f"INGOT_FAKE_LOG={calls}.$OMPI_COMM_WORLD_RANK exec {ROOT}/tools/software-gpu --gpus 2 "
-            f"--seed $OMPI_COMM_WORLD_RANK {on_gpu} {run} {logs[1]}",
-        ]
-        fakes = {"INGOT_FAKES": str(ingot.bin.parent / "lib/fakes"), "OMP_NUM_THREADS": "1"}
-        for script in scripts:
-            command = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", "2", "bash", "-c", script]
-            ingot.succeed(command, env=fakes)
-        expected, got = ([json.loads(line)["loss"] for line in log.read_text().splitlines()] for log in logs)
-        check_relative(f"zero {zero}, {precision}", got, expected, TOLERANCE[precision])
-        for rank in range(2):
-            text = calls.with_name(f"calls.{rank}").read_text()
-            check("violation" not in text and "fault" not in text, f"rank {rank}: a call is wrong")
+        compare_ranks(ingot, 2, net, net.compile_flags("adamw"), flags, TOLERANCE[precision])
+
+
+@case("cuda software gpu: meshes of GPUs train as meshes of CPUs")
+def meshes(ingot):
+    trainer(ingot)
+    net = golden("mlp")
+    for count, precision, flags in (
+        (2, "fp32", ["--partition", "net.0.weight=0:tensor", "--partition", "net.4.weight=0:tensor", "--clip"]),
+        (4, "bf16", ["--partition", "net.0.weight=0:tensor", "--zero", "2"]),
+    ):
+        flags = ["--mesh", "tensor=2", "--bucket-mb", "0.01", "--precision", precision, *flags]
+        compare_ranks(ingot, count, net, net.compile_flags("adamw"), flags, TOLERANCE[precision])
+
+
+def compare_ranks(ingot, count, net, common, flags, tolerance):
+    """The losses of ranks on GPUs and on CPUs."""
+    if not shutil.which("mpirun"):
+        raise Skip("mpirun is not there")
+    logs = [ingot.path("log.jsonl") for _ in range(2)]
+    run = f"--data {net.data} --steps 5 --seed 1 --log"
+    calls = ingot.path("calls")
+    on_cpu = ingot.compile(net.model, *common, *flags)
+    on_gpu = ingot.compile(net.model, *common, *flags, "--target", "cuda")
+    scripts = [
+        f"exec {on_cpu} {run} {logs[0]}",
+        f"INGOT_FAKE_LOG={calls}.$OMPI_COMM_WORLD_RANK exec {ROOT}/tools/software-gpu --gpus {count} "
+        f"--seed $OMPI_COMM_WORLD_RANK {on_gpu} {run} {logs[1]}",
+    ]
+    fakes = {"INGOT_FAKES": str(ingot.bin.parent / "lib/fakes"), "OMP_NUM_THREADS": "1"}
+    for script in scripts:
+        command = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", count, "bash", "-c", script]
+        ingot.succeed(command, env=fakes)
+    expected, got = ([json.loads(line)["loss"] for line in log.read_text().splitlines()] for log in logs)
+    what = f"{count} ranks, {flags}"
+    check_relative(what, got, expected, tolerance)
+    for rank in range(count):
+        text = calls.with_name(f"calls.{rank}").read_text()
+        check("violation" not in text and "fault" not in text, f"{what}: rank {rank}: a call is wrong")
 
 
 @case("cuda software gpu: registered memory changes no loss")

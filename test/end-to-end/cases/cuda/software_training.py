@@ -15,6 +15,8 @@ from harness import DIGITS, ROOT, Skip, case, check, check_relative
 
 PRECISIONS = ("fp32", "bf16", "fp16")
 BYTES = ROOT / "docs/examples/bytes"
+# The model is too small to be worth it.
+MESH = ("--mesh", "tensor=2", *(f"--partition={name}.weight=0:tensor" for name in ("qkv", "up", "token")))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,6 +61,14 @@ def make_rows():
         for flags, ranks in variants
     ]
     long += [Row("bytes", "fp8", ("--fp8-scaling", "delayed"), ranks=2)]
+    long += [
+        Row("bytes", precision, (*MESH, *flags), ranks, seeds=tuple(range(20)))
+        for precision, flags, ranks in (
+            ("fp32", ("--clip",), 2),
+            ("bf16", ("--zero", "2"), 4),
+            ("fp32", ("--zero", "3", "--grad-accumulation", "2"), 4),
+        )
+    ]
     long += [Row(model, "bf16", steps=4, seeds=tuple(range(20))) for model in ("digits", "bytes")]
     return short, long
 
@@ -75,7 +85,9 @@ def prepare(ingot, row):
 def compare_ranks(ingot, row, model, data, flags):
     if not shutil.which("mpirun"):
         raise Skip("mpirun is not there")
-    flags = [*flags, "--data-parallel", "--bucket-mb", "0.05", "--precision", row.precision]
+    if "--mesh" not in flags:
+        flags = [*flags, "--data-parallel"]
+    flags = [*flags, "--bucket-mb", "0.05", "--precision", row.precision]
     on_cpu, on_gpu = ingot.compile(model, *flags), ingot.compile(model, *flags, "--target", "cuda")
     fakes = {"INGOT_FAKES": str(ingot.bin.parent / "lib/fakes"), "OMP_NUM_THREADS": "1"}
 

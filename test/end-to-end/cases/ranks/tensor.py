@@ -206,7 +206,6 @@ def errors(ingot):
         ("--mesh", "tensor=2", "--partition", "other=0:tensor"): "no state has such a name",
         ("--mesh", "tensor=2", "--partition", "net.0.bias=1:tensor"): "'net.0.bias' has 1 dimensions",
         ("--mesh", "tensor=2", "--grad-comm", "int8"): "compression",
-        ("--mesh", "tensor=2", "--target", "cuda"): "GPU",
     }.items():
         ingot.check_error([*command, *flags], 2, message)
     said = ingot.succeed([*command, "--mesh", "tensor=2", "--partition", ".=whole"]).err

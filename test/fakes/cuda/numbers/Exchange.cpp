@@ -27,7 +27,7 @@ struct Exchange::Seat {
 /// The memory of a rank is touched as far as it is used.
 static constexpr int64_t kHead = 4096, kMost = int64_t(1) << 28;
 
-static int64_t getSize(int64_t type) {
+int64_t Exchange::getSize(int64_t type) {
   return type == ncclFloat64   ? 8
          : type == ncclFloat32 ? 4
          : type == ncclInt8    ? 1
@@ -96,7 +96,7 @@ bool Exchange::run(Call &call) {
     int64_t elements =
         call.kind.elements *
         (call.kind.name == ExchangeKind::ReduceScatter ? ranks : 1);
-    int64_t bytes = elements * ::getSize(call.kind.type);
+    int64_t bytes = elements * getSize(call.kind.type);
     if (call.kind.name == ExchangeKind::Window)
       bytes = 0;
     if (bytes > kMost) {
@@ -143,7 +143,7 @@ static double combine(double x, double y, int64_t operation) {
 
 void Exchange::receive(const Call &call) const {
   const ExchangeKind &kind = call.kind;
-  int64_t size = ::getSize(kind.type), bytes = kind.elements * size;
+  int64_t size = getSize(kind.type), bytes = kind.elements * size;
   auto *to = static_cast<char *>(call.to);
   if (kind.name == ExchangeKind::Window)
     return;

@@ -45,6 +45,8 @@ public:
   ~Exchange();
   /// Returns a name that no other process uses.
   static std::string makeName();
+  /// Returns the bytes of an element of an ncclDataType_t.
+  static int64_t getSize(int64_t type);
 
   /// A call of one rank; every rank runs its calls in the same order.
   struct Call {
