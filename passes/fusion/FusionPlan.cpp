@@ -228,6 +228,21 @@ void FusionPlan::storeColumns() {
   }
 }
 
+/// Returns the stored ops that only `ops` read.
+SmallVector<Operation *>
+FusionPlan::findTerms(const llvm::SetVector<Operation *> &ops) const {
+  llvm::SetVector<Operation *> terms;
+  for (Operation *op : ops)
+    for (Value operand : op->getOperands()) {
+      Operation *def = operand.getDefiningOp();
+      if (def && isStored(def) && def->getNumResults() == 1 &&
+          llvm::all_of(def->getUsers(),
+                       [&](Operation *user) { return ops.contains(user); }))
+        terms.insert(def);
+    }
+  return terms.takeVector();
+}
+
 /// Stores values with several readers where that moves fewer bytes.
 void FusionPlan::storeShared() {
   using Set = llvm::SmallSetVector<void *, 8>;
@@ -290,6 +305,18 @@ void FusionPlan::storeShared() {
         });
     int64_t once =
         inputBytes + work + bytes + (kernels - (isRounded ? 1 : 0)) * bytes;
+    // Of several terms that nothing else reads, only the sum is kept, and one
+    // of them never leaves the call that computes it.
+    int64_t termBytes = 0, heldBytes = 0;
+    for (Operation *term : findTerms(within)) {
+      int64_t size = bytesOf(term->getResult(0));
+      termBytes += size;
+      auto call = dyn_cast<EpilogueAnchor>(term);
+      if (call && call.takesEpilogue())
+        heldBytes = std::max(heldBytes, size);
+    }
+    if (limits.epilogues && !limits.library && termBytes > bytes)
+      once -= 2 * heldBytes;
     if (again <= once)
       continue;
     remark::missed(op.getLoc(), remarkOptions("form-fusions", "StoredValue"))

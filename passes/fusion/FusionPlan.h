@@ -90,6 +90,8 @@ private:
   void chooseStored();
   void storeDeep();
   bool isWithin(mlir::Operation *op) const;
+  llvm::SmallVector<mlir::Operation *>
+  findTerms(const llvm::SetVector<mlir::Operation *> &ops) const;
   void storeShared();
   void storeColumns();
   void storeChosen();

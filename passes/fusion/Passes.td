@@ -110,7 +110,8 @@ def FormFusions : Pass<"ingot-form-fusions", "::mlir::func::FuncOp"> {
   let description = [{
     Decides which values are stored in memory: operands of library calls and of custom kernels, results of the function,
     results of reductions and windows, and values with several readers where storing them moves fewer bytes than
-    recomputing them. All other values are computed where they are used. Each stored value is the root of an
+    recomputing them; of terms that nothing else reads, among them the result of a call with an epilogue, the sum is
+    stored in their place. All other values are computed where they are used. Each stored value is the root of an
     `ingot.fusion`; roots with one iteration space that share an input, or read each other's element, share a fusion.
     Reductions over whole rows are fused with the readers of the same rows or of their results (kind `row`), where there
     are at least 16 rows of at least 16 elements; where the target adds up rows in such kernels (`Target::sumsRows`),
