@@ -50,7 +50,7 @@ struct PipelineOptions : OptionTable,
   ListSetting<AdapterRule> adapter{
       *this, "adapter KIND:SETTINGS@LAYERS",
       "train low-rank adapters of linear layers in place of the model, as in "
-      "lora:r=16,alpha=32,dropout=0.05@q_proj,v_proj: lora or rslora; r, "
+      "lora:r=16,alpha=32,dropout=0.05@q_proj,v_proj: lora, rslora or dora; r, "
       "alpha, dropout and bias (none, all, adapters); all-linear, ends of "
       "paths of layers, or /REGEX/ of whole paths; of several, the first that "
       "matches a layer"};

@@ -23,6 +23,7 @@
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringSet.h"
 #include <cmath>
+#include <limits>
 
 namespace ingot {
 #define GEN_PASS_DEF_ADDADAPTERS
@@ -96,6 +97,12 @@ private:
   LogicalResult freeze();
   void addAdapters();
   void addAdapter(Layer &layer, StateAdder &states);
+  /// Adds the state of the norms of the rows of the weight.
+  FlatSymbolRefAttr addMagnitude(Layer &layer, FloatType type,
+                                 StateAdder &states);
+  /// Returns the factor of each row of W + s B A that gives it the norm in
+  /// `magnitude`. As in DoRA, its own norm is a constant for gradients.
+  Value buildFactor(Layer &layer, Value magnitude, Value a, Value b);
   int32_t newStream();
   BlockArgument getScalar(StringRef name, Role role, StateAdder &states);
 
@@ -160,11 +167,17 @@ void AddAdapters::findLayers() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult AddAdapters::checkRules() {
-  for (const AdapterRule &rule : adapter)
+  for (const AdapterRule &rule : adapter) {
     if (rule.bias != adapter.begin()->bias)
       return emitOptionError(&getContext(), "adapter",
                              "rules train different biases",
                              "give all of them the same bias=");
+    // Files of PEFT have one setting for all layers.
+    if (rule.hasMagnitudes() != adapter.begin()->hasMagnitudes())
+      return emitOptionError(&getContext(), "adapter",
+                             "some rules are dora, and others not",
+                             "make all of them dora, or none");
+  }
   return success();
 }
 
@@ -319,6 +332,52 @@ BlockArgument AddAdapters::getScalar(StringRef name, Role role,
   return signature.addState(states.add(name, role, type), type);
 }
 
+FlatSymbolRefAttr AddAdapters::addMagnitude(Layer &layer, FloatType type,
+                                            StateAdder &states) {
+  auto shaped = RankedTensorType::get({layer.outputs()}, type);
+  FlatSymbolRefAttr symbol = states.add(layer.path + ".lora_magnitude_vector",
+                                        Role::Parameter, shaped);
+  SmallVector<APFloat> norms;
+  for (double norm : normsOf(layer.weight, layer.isTransposed())) {
+    bool lossy;
+    norms.emplace_back(norm).convert(type.getFloatSemantics(),
+                                     APFloat::rmNearestTiesToEven, &lossy);
+  }
+  states.find(symbol.getValue())
+      .setInitialAttr(
+          cast<ElementsAttr>(DenseElementsAttr::get(shaped, norms)));
+  return symbol;
+}
+
+Value AddAdapters::buildFactor(Layer &layer, Value magnitude, Value a,
+                               Value b) {
+  auto at = OpBuilder::atBlockBegin(&forward.front());
+  Location loc = layer.uses.front().matmul.getLoc();
+  Arithmetic compute(at, loc);
+  Value weight = castTo(at, loc, layer.uses.front().weight,
+                        tensorType(a).getElementType());
+  bool isTransposed = layer.isTransposed();
+  // |W + s B A|^2 without a matrix of that size: the products have as many
+  // columns as the adapter.
+  Value base = compute.sum(compute.square(weight), {isTransposed ? 0 : 1});
+  Value mixed = MatmulOp::create(at, loc, weight, a, isTransposed,
+                                 /*transpose_rhs=*/true);
+  Value gram = MatmulOp::create(at, loc, a, a, /*transpose_lhs=*/false,
+                                /*transpose_rhs=*/true);
+  Value low = MatmulOp::create(at, loc, b, gram, /*transpose_lhs=*/false,
+                               /*transpose_rhs=*/false);
+  double scale = layer.rule->getScale();
+  Value terms = compute.add(compute.mul(mixed, 2 * scale),
+                            compute.mul(low, scale * scale));
+  Value squared = compute.add(base, compute.sum(compute.mul(terms, b), {1}));
+  // Rows of zeros stay so.
+  Value norm =
+      compute.sqrt(compute.max(squared, std::numeric_limits<float>::min()));
+  norm = StraightThroughOp::create(at, loc, norm.getType(),
+                                   compute.constantLike(norm, 1), norm);
+  return compute.div(magnitude, norm);
+}
+
 void AddAdapters::addAdapter(Layer &layer, StateAdder &states) {
   const AdapterRule &rule = *layer.rule;
   Builder builder(&getContext());
@@ -338,11 +397,21 @@ void AddAdapters::addAdapter(Layer &layer, StateAdder &states) {
   Value valueA = signature.addState(a, drawn.getTensorType());
   Value valueB = signature.addState(
       b, RankedTensorType::get({layer.outputs(), rule.rank}, wide));
+  FlatSymbolRefAttr magnitude;
+  Value factor;
+  if (rule.hasMagnitudes()) {
+    magnitude = addMagnitude(layer, wide, states);
+    Value value = signature.addState(
+        magnitude, states.find(magnitude.getValue()).getTensorType());
+    factor = buildFactor(layer, value, valueA, valueB);
+  }
 
   for (const Projection &use : layer.uses) {
     MatmulOp matmul = use.matmul;
+    // Magnitudes scale what is before the bias.
+    Value result = factor ? matmul.getResult() : use.result;
     OpBuilder at(&getContext());
-    at.setInsertionPointAfterValue(use.result);
+    at.setInsertionPointAfterValue(result);
     Arithmetic compute(at, matmul.getLoc());
     Location loc = matmul.getLoc();
     Value x = castTo(at, loc, matmul.getLhs(), wide);
@@ -361,19 +430,23 @@ void AddAdapters::addAdapter(Layer &layer, StateAdder &states) {
     };
     // Of the fewest elements.
     Value low = compute.mul(multiply(x, valueA), rule.getScale());
-    Value added = castTo(at, loc, multiply(low, valueB),
-                         tensorType(use.result).getElementType());
-    added = reshapeTo(at, loc, added, tensorType(use.result).getShape());
-    Value sum = compute.add(use.result, added);
-    Value result = use.result;
-    result.replaceAllUsesExcept(sum, sum.getDefiningOp());
+    RankedTensorType type = tensorType(result);
+    Value added = castTo(at, loc, multiply(low, valueB), type.getElementType());
+    added = reshapeTo(at, loc, added, type.getShape());
+    Value sum = compute.add(result, added), whole = sum;
+    if (factor)
+      whole = compute.mul(
+          sum, compute.broadcast(castTo(at, loc, factor, type.getElementType()),
+                                 type.getShape(), {type.getRank() - 1}));
+    result.replaceAllUsesExcept(whole, sum.getDefiningOp());
     remark::passed(loc, remarkOptions(getArgument(), "Adapter"))
         << remark::metric("module", layer.path)
         << remark::metric("weight", layer.weight.getSymName())
         << remark::metric("kind", rule.kind)
         << remark::metric("rank", rule.rank)
         << remark::metric("elements",
-                          rule.rank * (layer.inputs() + layer.outputs()));
+                          rule.rank * (layer.inputs() + layer.outputs()) +
+                              (factor ? layer.outputs() : 0));
   }
   ++numAdapters;
 
@@ -394,6 +467,8 @@ void AddAdapters::addAdapter(Layer &layer, StateAdder &states) {
     set("transposed", builder.getUnitAttr());
   if (rule.isRankStabilized())
     set("rank_stabilized", builder.getUnitAttr());
+  if (magnitude)
+    set("magnitude", magnitude);
   described.push_back(builder.getDictionaryAttr(fields));
 }
 

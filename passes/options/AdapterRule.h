@@ -19,7 +19,8 @@ namespace ingot {
 inline constexpr llvm::StringLiteral kAllLinear = "all-linear";
 
 /// The kinds of adapters, by the names of PEFT's settings.
-inline constexpr llvm::StringLiteral kAdapterKinds[] = {"lora", "rslora"};
+inline constexpr llvm::StringLiteral kAdapterKinds[] = {"lora", "rslora",
+                                                        "dora"};
 /// Which biases are trained with adapters.
 inline constexpr llvm::StringLiteral kAdapterBiases[] = {"none", "all",
                                                          "adapters"};
@@ -41,6 +42,8 @@ struct AdapterRule {
 
   bool isAllLinear() const { return names.empty() && pattern.empty(); }
   bool isRankStabilized() const { return kind == "rslora"; }
+  /// Whether the norms of the rows of W + s B A are trained apart.
+  bool hasMagnitudes() const { return kind == "dora"; }
   /// Returns the factor of B * A.
   double getScale() const;
   /// Whether a name is that of the layer, or its end after a dot.

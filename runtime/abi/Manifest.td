@@ -332,6 +332,7 @@ def AdapterSpec : Object<"AdapterSpec", [
     Key<Text, "a", "The state of A, of RANK rows.">, Key<Text, "b", "The state of B, of RANK columns.">,
     Key<Number, "scale", "The layer computes as if its weight were W + `scale` * B * A.">,
     DefaultKey<Bool, "transposed", "Whether the state of the weight is the transpose of W.">,
+    DefaultKey<Text, "magnitude", "The state of DoRA's magnitudes: the rows of that weight are scaled to these norms.">,
     Key<Number, "alpha", "The setting that the scale is made of: `alpha` / RANK.">,
     DefaultKey<Bool, "rank_stabilized", "Whether it is `alpha` / sqrt(RANK) instead.">,
     DefaultKey<Number, "dropout", "The probability of zeros in what A reads in training.">,

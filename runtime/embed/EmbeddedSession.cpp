@@ -6,6 +6,7 @@
 #include "runtime/embed/IndexCheck.h"
 #include "runtime/embed/LibraryFunctions.h"
 #include "runtime/embed/StepMemory.h"
+#include "runtime/trainer/adapters/AdapterPart.h"
 #include "runtime/trainer/options/phases/Hyperparameters.h"
 #include "runtime/trainer/state/State.h"
 #include "runtime/trainer/state/StateValues.h"
@@ -64,8 +65,9 @@ EmbeddedSession::EmbeddedSession(
   for (const HyperparameterSpec &spec : loaded->manifest.hyperparameters)
     hyperparameters[spec.name] = spec.value;
   session.setSidecar(findSidecar(options.sidecar));
-  initializeState(session, seed, options.weights ? options.weights : "",
-                  console);
+  std::string weights = options.weights ? options.weights : "";
+  initializeState(session, seed, weights, console);
+  startAdapters(session, weights);
   session.storeState();
 }
 
@@ -419,6 +421,7 @@ void EmbeddedSession::reset(uint64_t seed) {
   std::memset(session.getStates(), 0,
               static_cast<size_t>(loaded->manifest.stateBytes));
   initializeState(session, seed, "", console);
+  startAdapters(session, "");
   session.storeState();
   isTorn = false;
   steps = 0;

@@ -59,6 +59,10 @@ RUNS = [
      {"r": 4, "lora_alpha": 16, "target_modules": ["query", "value"], "modules_to_save": ["classifier"]}),
     ("bert", ["--adapter", "rslora:r=2,alpha=4,bias=adapters@dense"],
      {"r": 2, "lora_alpha": 4, "use_rslora": True, "target_modules": ["dense"], "bias": "lora_only"}),
+    ("llama", ["--adapter", "dora:r=4,alpha=8@all-linear"],
+     {"r": 4, "lora_alpha": 8, "use_dora": True, "target_modules": "all-linear"}),
+    ("bert", ["--adapter", "dora:r=4@query,dense"],
+     {"r": 4, "lora_alpha": 8, "use_dora": True, "target_modules": ["query", "dense"]}),
 ]  # fmt: skip
 
 

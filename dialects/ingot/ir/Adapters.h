@@ -17,7 +17,7 @@ namespace ingot {
 /// a layer (string), `weight`, `a` and `b` are symbols of states, `scale`,
 /// `alpha` and `dropout` are f64; `bias` is none, all or lora_only;
 /// `transposed`, if the state of the weight is [in, out], and `rank_stabilized`
-/// are units.
+/// are units. Adapters that train magnitudes have their state, `magnitude`.
 inline constexpr llvm::StringLiteral kAdaptersAttr = "ingot.adapters";
 
 /// On a state: a run draws its initial value from its seed, uniform between

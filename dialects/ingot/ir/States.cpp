@@ -82,24 +82,20 @@ StringRef ingot::stateBytes(StateOp state, std::string &storage) {
   return storage;
 }
 
-std::pair<double, double> ingot::momentsOf(StateOp state) {
+/// Calls `take` with each element of a floating-point state.
+static void forEachFloat(StateOp state, llvm::function_ref<void(double)> take) {
   std::string storage;
   StringRef bytes = stateBytes(state, storage);
   auto type = cast<FloatType>(state.getTensorType().getElementType());
   size_t width = type.getWidth() / 8;
   size_t count = bytes.size() / width;
-  double sum = 0, squares = 0;
-  auto add = [&](double x) {
-    sum += x;
-    squares += x * x;
-  };
   for (size_t i = 0; i < count; ++i) {
     const char *element = bytes.data() + i * width;
     // Models have up to billions of these: a conversion of APFloat takes 40 ns.
     if (type.isF32()) {
       float x;
       std::memcpy(&x, element, sizeof(x));
-      add(x);
+      take(x);
       continue;
     }
     uint64_t bits = 0;
@@ -107,9 +103,32 @@ std::pair<double, double> ingot::momentsOf(StateOp state) {
     APFloat number(type.getFloatSemantics(), APInt(type.getWidth(), bits));
     bool lossy;
     number.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &lossy);
-    add(number.convertToDouble());
+    take(number.convertToDouble());
   }
+}
+
+std::pair<double, double> ingot::momentsOf(StateOp state) {
+  double sum = 0, squares = 0;
+  size_t count = 0;
+  forEachFloat(state, [&](double x) {
+    sum += x;
+    squares += x * x;
+    ++count;
+  });
   double mean = count ? sum / count : 0;
   double variance = count ? squares / count - mean * mean : 0;
   return {mean, std::sqrt(std::max(variance, 0.0))};
+}
+
+std::vector<double> ingot::normsOf(StateOp state, bool ofColumns) {
+  ArrayRef<int64_t> shape = state.getTensorType().getShape();
+  std::vector<double> norms(shape[ofColumns ? 1 : 0]);
+  int64_t i = 0;
+  forEachFloat(state, [&](double x) {
+    norms[ofColumns ? i % shape[1] : i / shape[1]] += x * x;
+    ++i;
+  });
+  for (double &norm : norms)
+    norm = std::sqrt(norm);
+  return norms;
 }

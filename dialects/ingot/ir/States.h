@@ -48,6 +48,9 @@ std::optional<double> splatValue(StateOp state);
 /// `storage`.
 llvm::StringRef stateBytes(StateOp state, std::string &storage);
 
+/// Returns the norms of the rows of a matrix of floats, or of its columns.
+std::vector<double> normsOf(StateOp state, bool ofColumns);
+
 /// Returns the mean and the standard deviation of the elements of a
 /// floating-point state.
 std::pair<double, double> momentsOf(StateOp state);

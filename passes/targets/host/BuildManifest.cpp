@@ -288,6 +288,8 @@ static runtime::AdapterSpec describeAdapter(DictionaryAttr adapter) {
   described.transposed = adapter.contains("transposed");
   described.alpha = getNumber("alpha");
   described.rankStabilized = adapter.contains("rank_stabilized");
+  if (adapter.contains("magnitude"))
+    described.magnitude = getState("magnitude");
   described.dropout = getNumber("dropout");
   described.bias = findCase<runtime::AdapterBias>(getText("bias"));
   return described;

@@ -56,6 +56,9 @@ ingot::runtime::listAdapterKeys(const Manifest &manifest) {
     std::string module = kPrefix + adapter.module;
     keys[module + ".lora_A.weight"] = manifest.findState(adapter.a);
     keys[module + ".lora_B.weight"] = manifest.findState(adapter.b);
+    if (!adapter.magnitude.empty())
+      keys[module + ".lora_magnitude_vector"] =
+          manifest.findState(adapter.magnitude);
     layers.insert(adapter.module);
   }
   std::set<std::string> saved = findSavedModules(manifest);
@@ -118,7 +121,7 @@ static json describeAdapters(const Manifest &manifest) {
           {"bias", getName(first.bias)},
           {"fan_in_fan_out", false},
           {"use_rslora", isStabilized},
-          {"use_dora", false},
+          {"use_dora", !first.magnitude.empty()},
           {"target_modules", targets},
           {"modules_to_save", saved.empty() ? json(nullptr) : json(saved)},
           {"rank_pattern", ranks},
@@ -153,10 +156,13 @@ public:
 
   /// Returns the factor of B * A in a module.
   double getScale(const std::string &module, int64_t rank) const;
-
-private:
+  bool hasMagnitudes() const {
+    return settings.value("use_dora", json(false)) == true;
+  }
   [[noreturn]] void fail(const std::string &what,
                          const std::string &hint) const;
+
+private:
   double getNumber(const json &value, const std::string &key) const;
 
   std::string path;
@@ -178,9 +184,6 @@ AdapterConfig::AdapterConfig(const std::string &folder)
     fail("not a JSON object", "save the adapter again with PEFT");
   if (settings.value("peft_type", json()) != "LORA")
     fail("peft_type is not LORA", "save an adapter of PEFT's LoraConfig");
-  if (settings.value("use_dora", json(false)) == true)
-    fail("use_dora is set, and the trainer's adapters have no magnitudes",
-         "train the adapter without it");
 }
 
 double AdapterConfig::getNumber(const json &value,
@@ -227,6 +230,14 @@ void ingot::runtime::readAdapterFiles(Session &session,
                      "and no others");
     checkTensor(*spec, found->second, path + ": " + key);
   }
+  bool isDora = !manifest.adapters.front().magnitude.empty();
+  if (config.hasMagnitudes() != isDora)
+    config.fail(isDora ? "use_dora is not set, and the trainer's adapters have "
+                         "magnitudes"
+                       : "use_dora is set, and the trainer's adapters have no "
+                         "magnitudes",
+                isDora ? "compile with --adapter lora"
+                       : "compile with --adapter dora");
   for (const AdapterSpec &adapter : manifest.adapters) {
     double scale = config.getScale(adapter.module, getRank(manifest, adapter));
     if (std::abs(scale - adapter.scale) > 1e-6 * std::abs(adapter.scale))

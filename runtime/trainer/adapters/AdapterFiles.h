@@ -28,6 +28,8 @@ listAdapterKeys(const Manifest &manifest);
 /// AdapterPart::writeFiles and AdapterPart::readFiles.
 void writeAdapterFiles(Session &session, const std::string &folder);
 void readAdapterFiles(Session &session, const std::string &folder);
+/// AdapterPart::startMagnitudes.
+void startMagnitudes(Session &session, const std::string &weights);
 
 } // namespace ingot::runtime
 

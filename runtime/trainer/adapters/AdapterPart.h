@@ -12,16 +12,26 @@
 
 #include "runtime/trainer/session/Session.h"
 
+#include <functional>
 #include <string>
 
 namespace ingot::runtime {
 
+/// Copies elements [first, first + count) of a weight with its adapter, the
+/// sum W + scale * B * A in rows of its magnitudes, to memory of another type.
+using MergedReader =
+    std::function<void(int64_t first, int64_t count, void *to, DType toType)>;
+
 /// The functions of adapters.
 struct AdapterPart {
-  /// Copies elements [first, first + count) of a weight with its adapter, the
-  /// sum W + scale * B * A, to memory of another type.
-  void (*readMerged)(const Session &session, const AdapterSpec &adapter,
-                     int64_t first, int64_t count, void *to, DType toType);
+  /// Returns the reader of a weight with its adapter as both are now. The
+  /// session and the adapter have to outlive it.
+  MergedReader (*openMerged)(const Session &session,
+                             const AdapterSpec &adapter);
+  /// Sets magnitudes that the compiler does not know, after a session has taken
+  /// its weights from a file, which may be empty: to the norms of the rows of
+  /// weights that the file has without magnitudes.
+  void (*startMagnitudes)(Session &session, const std::string &weights);
   /// Writes the files that PEFT reads, adapter_model.safetensors and
   /// adapter_config.json, into a folder that is there. Throws failure.
   void (*writeFiles)(Session &session, const std::string &folder);
@@ -33,6 +43,12 @@ struct AdapterPart {
 extern "C" {
 /// Returns what is linked.
 __attribute__((weak)) const AdapterPart *ingot_adapters();
+}
+
+/// AdapterPart::startMagnitudes, if the model has adapters.
+inline void startAdapters(Session &session, const std::string &weights) {
+  if (!session.getManifest().adapters.empty())
+    ingot_adapters()->startMagnitudes(session, weights);
 }
 
 /// Return the files of a folder.

@@ -10,6 +10,9 @@
 #include "runtime/trainer/state/StateValues.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -49,13 +52,60 @@ static Matrix transpose(const Matrix &matrix) {
   return result;
 }
 
+namespace {
+
 /// The sum is rounded once, so that it is the same in pieces of any size.
-static void readMerged(const Session &session, const AdapterSpec &adapter,
-                       int64_t first, int64_t count, void *to, DType toType) {
-  const StateSpec &weight = *session.getManifest().findState(adapter.weight);
+class MergedWeight {
+public:
+  MergedWeight(const Session &session, const AdapterSpec &adapter);
+
+  void read(int64_t first, int64_t count, void *to, DType toType) const;
+
+private:
+  std::vector<double> readSum(int64_t first, int64_t count) const;
+  /// The row of W + scale * B * A that an element is of.
+  int64_t getRow(int64_t element) const {
+    return adapter.transposed ? element % right.columns
+                              : element / right.columns;
+  }
+
+  const Session &session;
+  const AdapterSpec &adapter;
+  const StateSpec &weight;
+  Matrix left, right;
+  /// The magnitude of each row divided by its norm; empty without magnitudes.
+  std::vector<double> factors;
+};
+
+} // namespace
+
+/// The smallest square of a norm that steps divide by.
+static constexpr double kLeastSquare = std::numeric_limits<float>::min();
+
+MergedWeight::MergedWeight(const Session &session, const AdapterSpec &adapter)
+    : session(session), adapter(adapter),
+      weight(*session.getManifest().findState(adapter.weight)) {
   Matrix a = readMatrix(session, adapter.a), b = readMatrix(session, adapter.b);
-  const Matrix left = adapter.transposed ? transpose(a) : std::move(b);
-  const Matrix right = adapter.transposed ? transpose(b) : std::move(a);
+  left = adapter.transposed ? transpose(a) : std::move(b);
+  right = adapter.transposed ? transpose(b) : std::move(a);
+  if (adapter.magnitude.empty())
+    return;
+  const StateSpec &magnitude =
+      *session.getManifest().findState(adapter.magnitude);
+  std::vector<double> squares(magnitude.getWholeElements());
+  for (int64_t i = 0; i < left.rows; ++i) {
+    std::vector<double> sum = readSum(i * right.columns, right.columns);
+    for (int64_t k = 0; k < right.columns; ++k)
+      squares[getRow(i * right.columns + k)] += sum[k] * sum[k];
+  }
+  factors.resize(squares.size());
+  readValues(session, magnitude, 0, magnitude.getWholeElements(),
+             factors.data(), DType::F64);
+  for (size_t i = 0; i < factors.size(); ++i)
+    factors[i] /= std::sqrt(std::max(squares[i], kLeastSquare));
+}
+
+std::vector<double> MergedWeight::readSum(int64_t first, int64_t count) const {
   std::vector<double> sum(count);
   readValues(session, weight, first, count, sum.data(), DType::F64);
   for (int64_t i = first; i < first + count;) {
@@ -70,12 +120,29 @@ static void readMerged(const Session &session, const AdapterSpec &adapter,
     }
     i += some;
   }
+  return sum;
+}
+
+void MergedWeight::read(int64_t first, int64_t count, void *to,
+                        DType toType) const {
+  std::vector<double> sum = readSum(first, count);
+  if (!factors.empty())
+    for (int64_t i = 0; i < count; ++i)
+      sum[i] *= factors[getRow(first + i)];
   convert(reinterpret_cast<const char *>(sum.data()), DType::F64,
           static_cast<char *>(to), toType, count);
 }
 
+static MergedReader openMerged(const Session &session,
+                               const AdapterSpec &adapter) {
+  auto merged = std::make_shared<MergedWeight>(session, adapter);
+  return [merged](int64_t first, int64_t count, void *to, DType toType) {
+    merged->read(first, count, to, toType);
+  };
+}
+
 const AdapterPart *ingot::runtime::ingot_adapters() {
-  static constexpr AdapterPart part = {readMerged, writeAdapterFiles,
-                                       readAdapterFiles};
+  static constexpr AdapterPart part = {openMerged, startMagnitudes,
+                                       writeAdapterFiles, readAdapterFiles};
   return &part;
 }

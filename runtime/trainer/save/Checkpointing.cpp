@@ -107,6 +107,7 @@ RunStart Checkpointing::start() {
   compareWeights(context.session, context.ranks, weights);
   initializeState(context.session, static_cast<uint64_t>(start.seed), weights,
                   context.console);
+  startAdapters(context.session, weights);
   if (options.save.initAdapter)
     ingot_adapters()->readFiles(context.session, *options.save.initAdapter);
   return start;

@@ -15,7 +15,7 @@ const AdapterSpec *ingot::runtime::findAdapter(const Manifest &manifest,
 bool ingot::runtime::isOfAdapter(const Manifest &manifest,
                                  const std::string &state) {
   for (const AdapterSpec &adapter : manifest.adapters)
-    if (adapter.a == state || adapter.b == state)
+    if (adapter.a == state || adapter.b == state || adapter.magnitude == state)
       return true;
   return false;
 }

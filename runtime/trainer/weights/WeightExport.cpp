@@ -171,12 +171,14 @@ void ModelWriter::writeState(const ExportPiece &piece, AtomicFile &to) {
   constexpr int64_t most = 1 << 20;
   int64_t elements = spec.getWholeElements();
   const AdapterSpec *adapter = findAdapter(session.getManifest(), piece.state);
+  MergedReader merged;
+  if (adapter)
+    merged = ingot_adapters()->openMerged(session, *adapter);
   for (int64_t i = 0; i < elements; i += most) {
     int64_t count = std::min(most, elements - i);
     converted.resize(count * getSize(piece.dtype));
-    if (adapter)
-      ingot_adapters()->readMerged(session, *adapter, i, count,
-                                   converted.data(), piece.dtype);
+    if (merged)
+      merged(i, count, converted.data(), piece.dtype);
     else
       readValues(session, spec, i, count, converted.data(), piece.dtype);
     to.write(converted);

@@ -64,7 +64,7 @@ TEST(AdapterRule, MatchesWholePathsByExpressions) {
 }
 
 TEST(AdapterRule, RefusesWhatItDoesNotKnow) {
-  EXPECT_EQ(findProblem("dora@q"), "unknown kind of adapter 'dora'");
+  EXPECT_EQ(findProblem("vera@q"), "unknown kind of adapter 'vera'");
   EXPECT_EQ(findProblem("lora:r=0@q"), "r of '0' is no rank");
   EXPECT_EQ(findProblem("lora:r=@q"), "r of '' is no rank");
   EXPECT_EQ(findProblem("lora:alpha=x@q"), "alpha of 'x' is no number");

@@ -126,6 +126,33 @@ def train(ingot):
     check(not np.array_equal(read_tensors(again)["net.0.lora_A.weight"], drawn["net.0.lora_A.weight"]), "another seed")
 
 
+@case("adapters-magnitudes")
+def magnitudes(ingot):
+    """Magnitudes begin with the norms of the weights that a run starts with; a merged weight has rows of that norm."""
+    trainer = ingot.compile(G.model, *G.compile_flags("adamw"), "--adapter", "dora:r=2,alpha=4@all-linear")
+    base, name = initializers(G.model), "net.0.weight"
+    start, plain, again, weights = (ingot.path("a.safetensors") for _ in range(4))
+    merged, flags = ingot.path("merged.onnx"), ["--data", G.data, "--lr", "0.01"]
+    ingot.succeed([trainer, *flags, "--steps", "0", "--export", start])
+    magnitude = read_tensors(start)["net.0.lora_magnitude_vector"]
+    axis = 1 if base[name].shape[0] == len(magnitude) else 0
+    check_close("magnitudes", magnitude, np.linalg.norm(base[name], axis=axis), 1e-6)
+    write_tensors(plain, {key: 2 * value for key, value in base.items()})
+    ingot.succeed([trainer, *flags, "--steps", "0", "--init", plain, "--export", again])
+    check_close("magnitudes of --init", read_tensors(again)["net.0.lora_magnitude_vector"], 2 * magnitude, 1e-6)
+    ingot.succeed([trainer, *flags, "--steps", "20", "--export", weights])
+    ingot.succeed([trainer, *flags, "--steps", "20", "--export", merged])
+    values = read_tensors(weights)
+    a, b, trained = (values[f"net.0.lora_{part}"] for part in ("A.weight", "B.weight", "magnitude_vector"))
+    check(not np.array_equal(trained, magnitude), "magnitudes are not trained")
+    rows = (base[name] if axis else base[name].T) + 2 * b @ a
+    rows *= (trained / np.linalg.norm(rows, axis=1))[:, None]
+    check_close("merged", initializers(merged)[name], rows if axis else rows.T, 1e-5)
+    # Values of a file with adapters stay as they are.
+    ingot.succeed([trainer, *flags, "--steps", "0", "--init", weights, "--export", again])
+    check(np.array_equal(read_tensors(again)["net.0.lora_magnitude_vector"], trained), "magnitudes of a file")
+
+
 @case("adapters-resume")
 def resume(ingot):
     """A resumed run has the bits of one that went on; averages, clipping and 16 bits go along."""
@@ -174,7 +201,8 @@ def errors(ingot):
         (["--adapter", "lora@/q_proj/"], "'lora@/q_proj/' matches no linear layer"),
         (["--adapter", "lora@q_proj", "--adapter", "lora:r=4@q_proj"], "takes no layer that is left"),
         (["--adapter", "lora:r=x@q_proj"], "r of 'x' is no rank"),
-        (["--adapter", "dora@q_proj"], "unknown kind of adapter 'dora'"),
+        (["--adapter", "vera@q_proj"], "unknown kind of adapter 'vera'"),
+        (["--adapter", "lora@q_proj", "--adapter", "dora@v_proj"], "some rules are dora"),
     ):
         ingot.check_error(ingot.ingotc(*base, *words), 2, "--adapter", said)
     ingot.check_error(ingot.ingotc(*base, "--adapter-train", "lm_head"), 2, "--adapter-train", "requires --adapter")
@@ -200,7 +228,7 @@ def errors(ingot):
     change([key, "shape [2, 32], the model has [4, 32]"], {**tensors, key: tensors[key][:2].copy()})
     change(["has the scale 4.0, the trainer's 2.0"], lora_alpha=16)
     change(["has the scale 4.0"], use_rslora=True)
-    change(["use_dora"], use_dora=True)
+    change(["use_dora is set"], use_dora=True)
     change(["peft_type is not LORA"], peft_type="IA3")
     plain = ingot.compile(G.model, *G.compile_flags("adamw"))
     ingot.check_error([plain, "--data", G.data, "--export-adapter", ingot.path("a")], 2, "--export-adapter")

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// Magnitudes of adapters that a run starts with.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/checkpoint/TensorFiles.h"
+#include "runtime/trainer/adapters/AdapterFiles.h"
+#include "runtime/trainer/state/State.h"
+#include "runtime/trainer/state/StateValues.h"
+
+#include <cmath>
+#include <optional>
+#include <vector>
+
+using namespace ingot::runtime;
+
+/// Sets the magnitudes of an adapter to the norms of the rows of a weight; null
+/// stands for that of the session.
+static void setMagnitude(Session &session, const AdapterSpec &adapter,
+                         const TensorView *weight) {
+  const Manifest &manifest = session.getManifest();
+  const StateSpec &own = *manifest.findState(adapter.weight);
+  int64_t rows = own.getWholeShape()[0], columns = own.getWholeShape()[1];
+  std::vector<double> norms(adapter.transposed ? columns : rows), row(columns);
+  for (int64_t i = 0; i < rows; ++i) {
+    if (weight)
+      convert(weight->data.data() + i * columns * getSize(weight->dtype),
+              weight->dtype, reinterpret_cast<char *>(row.data()), DType::F64,
+              columns);
+    else
+      readValues(session, own, i * columns, columns, row.data(), DType::F64);
+    for (int64_t k = 0; k < columns; ++k)
+      norms[adapter.transposed ? k : i] += row[k] * row[k];
+  }
+  std::vector<float> values;
+  for (double norm : norms)
+    values.push_back(static_cast<float>(std::sqrt(norm)));
+  std::string_view data(reinterpret_cast<const char *>(values.data()),
+                        values.size() * sizeof(float));
+  assignState(session, *manifest.findState(adapter.magnitude),
+              {DType::F32, {static_cast<int64_t>(values.size())}, data},
+              adapter.magnitude);
+}
+
+void ingot::runtime::startMagnitudes(Session &session,
+                                     const std::string &weights) {
+  const Manifest &manifest = session.getManifest();
+  std::optional<TensorFiles> files;
+  if (!weights.empty())
+    files.emplace(weights);
+  auto find = [&](const std::string &name) -> const TensorView * {
+    if (!files)
+      return nullptr;
+    const auto &tensors = files->getContent().tensors;
+    auto found = tensors.find(name);
+    return found == tensors.end() ? nullptr : &found->second;
+  };
+  for (const AdapterSpec &adapter : manifest.adapters) {
+    const StateSpec *magnitude = manifest.findState(adapter.magnitude);
+    if (!magnitude || find(adapter.magnitude))
+      continue;
+    if (const TensorView *weight = find(adapter.weight))
+      setMagnitude(session, adapter, weight);
+    // Without weights of the compiler, it is drawn.
+    else if (magnitude->init.kind == InitKind::Normal)
+      setMagnitude(session, adapter, nullptr);
+  }
+  refreshCopies(session);
+}
