@@ -135,7 +135,10 @@ void ingot::buildTrainingPipeline(OpPassManager &manager,
   // tensor: from here on it is that of one rank.
   if (!options.mesh.empty()) {
     manager.addNestedPass<func::FuncOp>(createSimplify());
-    manager.addPass(createChoosePartitions());
+    ChoosePartitionsOptions choice;
+    choice.splitRows = options.splitRows;
+    choice.memoryBudget = options.memoryBudget;
+    manager.addPass(createChoosePartitions(choice));
     ApplyPartitionsOptions parts;
     parts.keepGlobal = true;
     manager.addPass(createApplyPartitions(parts));

@@ -48,6 +48,9 @@ llvm::Error PipelineOptions::check() const {
   if (mesh.empty() && !partition.empty())
     return makeOptionError(partition.getName(), "requires --mesh",
                            "add --mesh tensor=N, or leave it out");
+  if (mesh.empty() && !splitRows.getGivenTexts().empty())
+    return makeOptionError(splitRows.getName(), "requires --mesh",
+                           "add --mesh tensor=N, or leave it out");
   if (adapter.empty() && !adapterTrain.getGivenTexts().empty())
     return makeOptionError(adapterTrain.getName(), "requires --adapter",
                            "add --adapter, or use --trainable");

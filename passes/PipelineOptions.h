@@ -15,6 +15,8 @@
 
 namespace ingot {
 
+inline constexpr llvm::StringLiteral kSplitRows[] = {"auto", "always", "never"};
+
 /// The names of all optimizers.
 llvm::ArrayRef<llvm::StringLiteral> getOptimizerNames();
 
@@ -133,6 +135,12 @@ struct PipelineOptions : OptionTable,
       *this, "partition REGEX=DIM:AXIS",
       "tensors of which ranks along an axis have parts, of that dimension, or "
       "REGEX=whole (by the time of a step)"};
+  Setting<std::string> splitRows{
+      *this, "split-rows WHEN",
+      "auto, always or never: between parts of layers, whether ranks along "
+      "tensor have rows of activations instead of all of them (by the time of "
+      "a step, and its --memory-budget)",
+      "auto", oneOf(kSplitRows)};
 
   Section forMachine{*this, "The machine"};
 

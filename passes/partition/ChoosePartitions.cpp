@@ -57,7 +57,7 @@ struct ChoosePartitions : ingot::impl::ChoosePartitionsBase<ChoosePartitions> {
     if (linkUs >= 0)
       machine.linkSeconds = linkUs * 1e-6;
     findGroups(module);
-    search();
+    chooseRows();
     report();
     for (Group &group : groups)
       if (group.isSplit)
@@ -72,13 +72,15 @@ private:
     pinned.clear();
     DimClasses dims(step);
     for (const DimClasses::Class &own : dims.getClasses()) {
-      if (!own.hasParts(parts))
+      std::optional<int64_t> pad = own.getPad(parts);
+      if (!pad)
         continue;
       Group group;
       bool ofData = false, hasParameter = false;
       std::string shapes;
       llvm::raw_string_ostream os(shapes);
-      for (auto &[argument, placement] : own.arguments) {
+      for (auto [argument, placement] : own.arguments) {
+        placement.pad = *pad;
         FlatSymbolRefAttr symbol =
             Signature(step).argumentState(argument.getArgNumber());
         auto state =
@@ -146,13 +148,26 @@ private:
     return isValid;
   }
 
+  /// The time and memory of the step of a rank.
+  struct StepCost {
+    double seconds = std::numeric_limits<double>::infinity();
+    /// The most bytes of values that are kept while others are computed.
+    int64_t keptBytes = 0;
+    int64_t stateBytes = 0;
+  };
+
   /// Returns the time of the step of a rank for the groups that are split.
-  double getSeconds() {
+  double getSeconds() { return getCost().seconds; }
+
+  StepCost getCost() {
     if (!apply())
-      return std::numeric_limits<double>::infinity();
+      return {};
     double seconds = 0;
     Partitioner partitioner(
         over, parts, [&](Operation *exchange, Operation *, double bytes) {
+          // Ranks have no transport of these yet: all is added up on each.
+          if (isa<ReduceScatterOp>(exchange))
+            bytes *= 2;
           if (bytes > 0)
             seconds += machine.linkSeconds + bytes / machine.linkBandwidth;
         });
@@ -160,14 +175,42 @@ private:
     auto trial = cast<func::FuncOp>(step->clone());
     symbols.insert(trial);
     bool isBuilt = succeeded(partitioner.apply(trial));
+    int64_t stateBytes = 0;
     for (auto [i, type] : llvm::enumerate(trial.getArgumentTypes()))
       if (Signature(trial).argumentState(static_cast<unsigned>(i)))
-        seconds += memoryPrice * 1e-9 *
-                   static_cast<double>(byteSize(cast<ShapedType>(type)));
+        stateBytes += byteSize(cast<ShapedType>(type));
+    seconds += memoryPrice * 1e-9 * static_cast<double>(stateBytes);
     for (Operation &op : trial.getBody().front())
       seconds += getSeconds(op);
+    StepCost cost;
+    if (isBuilt)
+      cost = {seconds, getKeptBytes(trial.getBody().front()), stateBytes};
     symbols.erase(trial);
-    return isBuilt ? seconds : std::numeric_limits<double>::infinity();
+    return cost;
+  }
+
+  /// Returns the most bytes of values that are read again after many other ops:
+  /// what the forward pass leaves for the backward pass.
+  static int64_t getKeptBytes(Block &block) {
+    constexpr size_t few = 32;
+    llvm::DenseMap<Operation *, size_t> places;
+    for (Operation &op : block)
+      places.try_emplace(&op, places.size());
+    SmallVector<int64_t> changes(places.size() + 1, 0);
+    for (Operation &op : block)
+      for (Value result : op.getResults()) {
+        size_t first = places.at(&op), last = first;
+        for (Operation *user : result.getUsers())
+          last = std::max(last, places.at(user));
+        if (last - first < few || op.hasTrait<SameBytes>())
+          continue;
+        changes[first] += byteSize(tensorType(result));
+        changes[last] -= byteSize(tensorType(result));
+      }
+    int64_t kept = 0, most = 0;
+    for (int64_t change : changes)
+      most = std::max(most, kept += change);
+    return most;
   }
 
   /// Returns the time of an op of a rank. Ops that loops can compute element by
@@ -205,14 +248,87 @@ private:
   }
 
   double getSecondsAfterFlip(Group &group) {
-    SmallVector<bool> before;
-    for (Group &any : groups)
-      before.push_back(any.isSplit);
+    SmallVector<bool> before = getChoice();
     flip(group);
     double seconds = getSeconds();
-    for (auto [any, was] : llvm::zip_equal(groups, before))
-      any.isSplit = was;
+    setChoice(before);
     return seconds;
+  }
+
+  /// Whether ranks can have equal numbers of rows.
+  bool hasRows() const {
+    RowDims rows(step);
+    Block &block = step->getRegion(0).front();
+    return llvm::any_of(block, [&](Operation &op) {
+      return llvm::any_of(op.getResults(), [&](Value value) {
+        return rows.find(value, parts).has_value();
+      });
+    });
+  }
+
+  void setRows(bool isSplit) {
+    if (isSplit)
+      step->setAttr(kSplitRowsAttr, StringAttr::get(&getContext(), axis));
+    else
+      step->removeAttr(kSplitRowsAttr);
+  }
+
+  /// A budget in percent asks for less than what is kept, one in bytes is for
+  /// states, too.
+  bool isWithinBudget(const StepCost &cost) const {
+    return memoryBudget.empty() ||
+           (!memoryBudget.isPercent &&
+            static_cast<double>(cost.stateBytes + cost.keptBytes) <=
+                memoryBudget.number);
+  }
+
+  SmallVector<bool> getChoice() const {
+    return llvm::map_to_vector(
+        groups, [](const Group &group) { return group.isSplit; });
+  }
+
+  void setChoice(ArrayRef<bool> choice) {
+    for (auto [group, isSplit] : llvm::zip_equal(groups, choice))
+      group.isSplit = isSplit;
+  }
+
+  /// Searches with sums on each rank, and splits these into rows where a step
+  /// is faster so, or would keep more than it may.
+  void chooseRows() {
+    setRows(false);
+    search();
+    if (splitRows == "never" ||
+        llvm::none_of(groups, [](const Group &group) { return group.isSplit; }))
+      return;
+    auto options = remarkOptions(getArgument(), "Rows");
+    if (!hasRows()) {
+      remark::missed(step.getLoc(), options)
+          << remark::reason("ranks cannot have equal numbers of samples, or of "
+                            "the positions of one");
+      return;
+    }
+    StepCost whole = getCost();
+    setRows(true);
+    StepCost split = getCost();
+    bool isWanted =
+        splitRows == "always" || split.seconds < whole.seconds ||
+        (!isWithinBudget(whole) && split.keptBytes < whole.keptBytes);
+    setRows(isWanted);
+    best = isWanted ? split.seconds : whole.seconds;
+    auto describe = [&](auto &remark) {
+      remark << remark::metric("added_seconds", split.seconds - whole.seconds)
+             << remark::metric("kept_bytes", split.keptBytes)
+             << remark::metric("whole_kept_bytes", whole.keptBytes);
+    };
+    if (isWanted) {
+      auto passed = remark::passed(step.getLoc(), options);
+      describe(passed);
+    } else {
+      auto missed = remark::missed(step.getLoc(), options);
+      missed << remark::reason(
+          "the step would take longer, and what it keeps fits");
+      describe(missed);
+    }
   }
 
   void search() {

@@ -8,17 +8,35 @@
 using namespace mlir;
 using namespace ingot;
 
-bool DimClasses::Class::hasParts(int64_t parts) const {
+std::optional<int64_t> DimClasses::Class::getPad(int64_t parts) const {
   llvm::SmallDenseSet<Value> seen;
+  bool isEqual = true;
   for (auto &[argument, placement] : arguments) {
     if (!seen.insert(argument).second ||
         (isContiguous && placement.segments.size() > 1))
-      return false;
+      return std::nullopt;
     for (int64_t size : placement.segments)
-      if (size % parts != 0)
-        return false;
+      isEqual &= size % parts == 0;
   }
-  return true;
+  if (isEqual)
+    return 0;
+  // Padding is behind all elements, and as long in each dimension.
+  int64_t size = arguments.front().second.segments.front();
+  for (auto &[argument, placement] : arguments)
+    if (placement.segments.size() > 1 || placement.segments.front() != size)
+      return std::nullopt;
+  return size < parts ? std::nullopt
+                      : std::optional<int64_t>(parts - size % parts);
+}
+
+std::optional<unsigned> DimClasses::getClass(Value value, int64_t dim) const {
+  auto found = first.find(value);
+  if (found == first.end())
+    return std::nullopt;
+  unsigned number = found->second + static_cast<unsigned>(dim);
+  if (!ofArguments.test(number))
+    return std::nullopt;
+  return joined.findLeader(number);
 }
 
 unsigned DimClasses::getNumber(Value value, int64_t dim) {

@@ -27,11 +27,15 @@ public:
     /// Whether only ranges can be parts, because places matter.
     bool isContiguous = false;
 
-    /// Returns whether there are equal parts, and no argument is split twice.
-    bool hasParts(int64_t parts) const;
+    /// Returns how many elements follow the last ones so that parts are equal;
+    /// nothing if there are no equal parts, or an argument is split twice.
+    std::optional<int64_t> getPad(int64_t parts) const;
   };
   /// Returns the classes that arguments have dimensions of, in their order.
   llvm::ArrayRef<Class> getClasses() const { return classes; }
+  /// Returns the number of the class of a dimension of a value of the function;
+  /// nothing for one that comes from no argument.
+  std::optional<unsigned> getClass(mlir::Value value, int64_t dim) const;
 
 private:
   /// The number of a dimension of a value.

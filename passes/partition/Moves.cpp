@@ -39,10 +39,11 @@ Value Moves::move(OpBuilder &builder, Location loc, Value local,
   if (from.kind == Placement::Whole)
     return takePart(builder, loc, local, to);
   bool isOne = to.segments.size() == 1 && to.pad == 0 && from.pad == 0;
-  if (from.kind == Placement::Partial && to.kind == Placement::Split && isOne)
+  if (from.kind == Placement::Partial && to.kind == Placement::Split)
     return ReduceScatterOp::create(
         builder, loc, getLocalType(tensorType(local), to, parts),
-        getReductionKind(from.combination), local, to.dim, getAxes());
+        getReductionKind(from.combination), stackParts(builder, loc, local, to),
+        to.dim, getAxes());
   if (from.kind == Placement::Split && to.kind == Placement::Split && isOne &&
       from.segments.size() == 1 && from.dim != to.dim) {
     SmallVector<int64_t> shape(tensorType(local).getShape());
@@ -97,13 +98,38 @@ Value Moves::joinWhole(OpBuilder &builder, Location loc, Value local,
   return ConcatOp::create(builder, loc, pieces, from.dim);
 }
 
+static Value padDim(OpBuilder &builder, Location loc, Value value,
+                    const Placement &to) {
+  if (to.pad == 0)
+    return value;
+  SmallVector<int64_t> none(tensorType(value).getRank(), 0), high(none);
+  high[to.dim] = to.pad;
+  return PadOp::create(builder, loc, value, none, high, none,
+                       llvm::APFloat(0.0));
+}
+
+/// Returns the parts of all ranks one after the other.
+Value Moves::stackParts(OpBuilder &builder, Location loc, Value whole,
+                        const Placement &to) const {
+  if (to.segments.size() == 1)
+    return padDim(builder, loc, whole, to);
+  SmallVector<Value> pieces;
+  for (int64_t part = 0; part < parts; ++part) {
+    int64_t first = 0;
+    for (int64_t size : to.segments) {
+      int64_t length = size / parts;
+      pieces.push_back(
+          sliceDim(builder, loc, whole, to.dim, first + part * length, length));
+      first += size;
+    }
+  }
+  return ConcatOp::create(builder, loc, pieces, to.dim);
+}
+
 Value Moves::takePart(OpBuilder &builder, Location loc, Value whole,
                       const Placement &to) const {
   if (to.pad != 0) {
-    SmallVector<int64_t> none(tensorType(whole).getRank(), 0), high(none);
-    high[to.dim] = to.pad;
-    Value padded = PadOp::create(builder, loc, whole, none, high, none,
-                                 llvm::APFloat(0.0));
+    Value padded = padDim(builder, loc, whole, to);
     return takePart(builder, loc, padded,
                     Placement::split(to.dim, to.segments.front() + to.pad));
   }

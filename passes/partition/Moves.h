@@ -32,6 +32,8 @@ public:
 private:
   mlir::Value joinWhole(mlir::OpBuilder &builder, mlir::Location loc,
                         mlir::Value local, const Placement &from) const;
+  mlir::Value stackParts(mlir::OpBuilder &builder, mlir::Location loc,
+                         mlir::Value whole, const Placement &to) const;
   mlir::Value takePart(mlir::OpBuilder &builder, mlir::Location loc,
                        mlir::Value whole, const Placement &to) const;
   llvm::ArrayRef<int64_t> getAxes() const { return axis; }

@@ -78,6 +78,11 @@ LogicalResult Partitioner::apply(func::FuncOp function) {
   block = local;
   builder.setInsertionPointToEnd(local);
   entries.clear();
+  rows.reset();
+  auto wanted = function->getAttrOfType<StringAttr>(kSplitRowsAttr);
+  if (wanted &&
+      symbolizeAxis(wanted.getValue()) == static_cast<Axis>(moves.getAxis()))
+    rows.emplace(function);
   number = {};
   computed.clear();
   for (BlockArgument argument : global.getArguments()) {
@@ -131,12 +136,52 @@ LogicalResult Partitioner::apply(func::FuncOp function) {
 //===----------------------------------------------------------------------===//
 
 void Partitioner::visit(Operation *op) {
+  Strategy strategy = choose(op);
+  if (rows && scatterRows(op, strategy))
+    strategy = choose(op);
+  if (!decompose(op, strategy))
+    compute(op, strategy);
+}
+
+Strategy Partitioner::choose(Operation *op) {
   SmallVector<Placement> placed;
   for (Value operand : op->getOperands())
     placed.push_back(entries[operand].placement);
-  Strategy strategy = chooseStrategy(op, placed, parts);
-  if (!decompose(op, strategy))
-    compute(op, strategy);
+  return chooseStrategy(op, placed, parts,
+                        [&](unsigned operand, const Placement &want) {
+                          return has(op->getOperand(operand), want);
+                        });
+}
+
+/// Splits the sums that an op needs into rows, instead of adding them up on
+/// each rank: ops on rows go on with these, and what needs all gathers them.
+/// Returns whether there are such sums.
+bool Partitioner::scatterRows(Operation *op, const Strategy &strategy) {
+  bool isScattered = false;
+  for (auto [operand, want] :
+       llvm::zip_equal(op->getOperands(), strategy.operands)) {
+    const Placement partial = Placement::partial(Factor::Sum);
+    std::optional<int64_t> dim = rows->find(operand, parts);
+    if (!(entries[operand].placement == partial) || want == partial || !dim ||
+        has(operand, Placement()))
+      continue;
+    auto split = Placement::split(*dim, {tensorType(operand).getDimSize(*dim)});
+    Value local = get(operand, split, op);
+    Entry &entry = entries[operand];
+    entry.others = {{partial, entry.local}};
+    entry.placement = split;
+    entry.local = local;
+    isScattered = true;
+  }
+  return isScattered;
+}
+
+/// Returns whether ranks have a value placed in that way already.
+bool Partitioner::has(Value value, const Placement &want) const {
+  const Entry &entry = entries.find(value)->second;
+  return entry.placement == want ||
+         llvm::any_of(entry.others,
+                      [&](const auto &other) { return other.first == want; });
 }
 
 /// Puts what a composite is made of behind it, if its parts do not need whole
@@ -226,7 +271,8 @@ Value Partitioner::get(Value value, const Placement &want, Operation *reader) {
 }
 
 /// Computes a part of what ranks have a whole of, where that takes parts of
-/// operands only: ops of one element, up to states, inputs and what is costly.
+/// operands only: ops of one element, up to states, inputs and what is costly
+/// and has other readers.
 Value Partitioner::computePart(Value value, const Placement &want,
                                Operation *reader) {
   Operation *op = value.getDefiningOp();
@@ -234,7 +280,8 @@ Value Partitioner::computePart(Value value, const Placement &want,
       op->getNumResults() != 1 || isa<Exchange>(op))
     return {};
   auto body = dyn_cast<ScalarBody>(op);
-  if (!body || body.isLooped())
+  bool isCheap = body && !body.isLooped();
+  if (!isCheap && (!value.hasOneUse() || isa<Decomposable>(op)))
     return {};
   SmallVector<Placement> whole(op->getNumOperands());
   for (const Factor &factor : getFactors(op)) {
@@ -247,7 +294,8 @@ Value Partitioner::computePart(Value value, const Placement &want,
     SmallVector<Value> operands;
     for (auto [operand, placement] :
          llvm::zip_equal(op->getOperands(), strategy->operands)) {
-      if (entries[operand].placement.kind == Placement::Partial)
+      if (entries[operand].placement.kind == Placement::Partial &&
+          !has(operand, placement))
         return {};
       operands.push_back(get(operand, placement, reader));
     }

@@ -12,7 +12,9 @@
 #include "dialects/ingot/exchange/Mesh.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/partition/Moves.h"
+#include "passes/partition/RowDims.h"
 #include <functional>
+#include <optional>
 
 namespace ingot {
 
@@ -27,8 +29,9 @@ public:
       : parts(parts), moves(static_cast<int64_t>(axis), parts),
         report(std::move(report)) {}
 
-  /// Replaces the body of a function by that of a rank. Fails, with an error at
-  /// the function, where a partition cannot be applied.
+  /// Replaces the body of a function by that of a rank; sums over the axis that
+  /// `kSplitRowsAttr` names are split into rows. Fails, with an error at the
+  /// function, where a partition cannot be applied.
   mlir::LogicalResult apply(mlir::func::FuncOp function);
 
   /// Returns how the results of the last function were computed, before they
@@ -44,6 +47,9 @@ private:
   };
 
   void visit(mlir::Operation *op);
+  Strategy choose(mlir::Operation *op);
+  bool scatterRows(mlir::Operation *op, const Strategy &strategy);
+  bool has(mlir::Value value, const Placement &want) const;
   bool decompose(mlir::Operation *op, const Strategy &strategy);
   void compute(mlir::Operation *op, const Strategy &strategy);
   mlir::Value get(mlir::Value value, const Placement &want,
@@ -56,6 +62,8 @@ private:
   Report report;
   mlir::OpBuilder builder{static_cast<mlir::MLIRContext *>(nullptr)};
   mlir::Block *block = nullptr;
+  /// The rows that sums are split into, of a function that wants it.
+  std::optional<RowDims> rows;
   /// The placement of each value of the function of all ranks together.
   llvm::DenseMap<mlir::Value, Entry> entries;
   mlir::Value number;

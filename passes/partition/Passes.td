@@ -66,8 +66,9 @@ def ApplyPartitions : Pass<"ingot-apply-partitions", "::mlir::ModuleOp"> {
     become parts in all functions that take them, and so does what is computed from them (docs/spec/partition.md).
     Each op is computed in parts of the factor of its operands' parts (`Partitionable`), on sums of which ranks have
     terms if it is linear in them, or as a whole, whichever exchanges the fewest bytes; contractions whenever they
-    can be in parts. A composite that would need whole operands is decomposed: the cross entropy of logits whose
-    classes are split exchanges three numbers for each label. A remark reports each exchange.
+    can be in parts. Of a function with `ingot.split_rows`, sums become parts of their rows where an op needs them,
+    and are gathered where an op needs all. A composite that would need whole operands is decomposed: the cross
+    entropy of logits whose classes are split exchanges three numbers for each label. A remark reports each exchange.
 
     The results of functions are whole, or in the parts of their state or of their own `ingot.partition`.
 
@@ -115,6 +116,12 @@ def ChoosePartitions : Pass<"ingot-choose-partitions", "::mlir::ModuleOp"> {
 
     States that have a partition keep it, and so have those of its class. A remark says for each class what it saves.
 
+    Ops between those whose parameters are split, such as norms, residual sums and dropout, are computed by each rank,
+    or by rows: the function then has `ingot.split_rows`, and ranks scatter a sum into rows, samples or the positions
+    of one, instead of adding all of it up. That sends as many bytes, in twice as many exchanges, and each rank
+    keeps only its rows. Rows are split if the step is faster so, or would keep more than it may; a remark says what
+    they add and save.
+
     Before:
     ```mlir
     ingot.state parameter @up : tensor<4x8xf32> = dense<1.0> : tensor<4x8xf32>
@@ -131,6 +138,10 @@ def ChoosePartitions : Pass<"ingot-choose-partitions", "::mlir::ModuleOp"> {
     Option<"linkGbs", "link-gbs", "double", "-1", "bandwidth of a rank's link, in GB/s (that of the machine)">,
     Option<"linkUs", "link-us", "double", "-1", "latency of an exchange, in microseconds (that of the machine)">,
     Option<"memoryPrice", "memory-price", "double", "0.0", "seconds of a step that a GB of states is worth">,
+    Option<"splitRows", "split-rows", "std::string", "\"auto\"",
+           "auto, always or never: split the sums of ranks into rows, between the ops whose parameters are split">,
+    Option<"memoryBudget", "memory-budget", "::ingot::MemorySize", "",
+           "the budget of the step, which may ask for rows">,
   ];
   let statistics = [
     Statistic<"numStates", "states", "states that are split">,

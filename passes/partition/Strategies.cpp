@@ -199,9 +199,27 @@ ingot::getStrategies(Operation *op, ArrayRef<Placement> placed, int64_t parts) {
   return strategies;
 }
 
-Strategy ingot::chooseStrategy(Operation *op, ArrayRef<Placement> placed,
-                               int64_t parts) {
+Strategy ingot::chooseStrategy(
+    Operation *op, ArrayRef<Placement> placed, int64_t parts,
+    function_ref<bool(unsigned operand, const Placement &)> isThere) {
   SmallVector<Strategy, 0> strategies = getStrategies(op, placed, parts);
+  auto getBytes = [](Value value) {
+    return static_cast<double>(byteSize(tensorType(value)));
+  };
+  for (Strategy &strategy : strategies) {
+    for (auto [i, want] : llvm::enumerate(strategy.operands))
+      if (isThere(static_cast<unsigned>(i), want))
+        strategy.bytes -= getExchangedBytes(
+            getBytes(op->getOperand(static_cast<unsigned>(i))), placed[i], want,
+            parts);
+    // Terms have to be added up at some time, in parts at best.
+    if (strategy.kind == Strategy::InParts)
+      for (auto [result, placement] :
+           llvm::zip_equal(op->getResults(), strategy.results))
+        if (placement.kind == Placement::Partial)
+          strategy.bytes += getExchangedBytes(getBytes(result), placement,
+                                              Placement::split(0, {}), parts);
+  }
   bool isShared = false;
   for (auto [operand, placement] : llvm::zip_equal(op->getOperands(), placed))
     isShared |= placement.kind == Placement::Partial &&

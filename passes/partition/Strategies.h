@@ -71,10 +71,12 @@ llvm::SmallVector<Strategy, 0> getStrategies(mlir::Operation *op,
                                              llvm::ArrayRef<Placement> placed,
                                              int64_t parts);
 
-/// Returns the cheapest of the strategies. Sums that several ops read are
-/// exchanged once, before them.
-Strategy chooseStrategy(mlir::Operation *op, llvm::ArrayRef<Placement> placed,
-                        int64_t parts);
+/// Returns the cheapest of the strategies, for operands that ranks have in
+/// further placements, too. Sums that several ops read are exchanged once,
+/// before them.
+Strategy chooseStrategy(
+    mlir::Operation *op, llvm::ArrayRef<Placement> placed, int64_t parts,
+    llvm::function_ref<bool(unsigned operand, const Placement &)> isThere);
 
 /// Returns the strategy of a factor with the segments of those placements that
 /// fit, of operands and, if it is given, of the first result; nothing if there

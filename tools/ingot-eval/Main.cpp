@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/ingot/exchange/Mesh.h"
 #include "dialects/ingot/ir/Diagnostics.h"
 #include "dialects/ingot/ir/Dialect.h"
 #include "dialects/reference/Interpreter.h"
@@ -323,9 +324,16 @@ static int runFunction(const Options &options, ModuleOp module) {
   };
   auto run = [&](int64_t step) {
     std::vector<NamedTensors> parts;
+    ingot::Mesh mesh = ingot::Mesh::of(function);
+    // Ranks along other axes than data compute with the same samples.
+    auto getPlace = [&](int64_t rank) {
+      return mesh.getCoordinates(
+          rank, options.ranks)[static_cast<size_t>(ingot::Axis::Data)];
+    };
+    int64_t groups = getPlace(options.ranks - 1) + 1;
     for (int64_t rank = 0; rank < options.ranks; ++rank)
       parts.push_back(
-          inputsOfStep(function, inputs, step * options.ranks + rank));
+          inputsOfStep(function, inputs, step * groups + getPlace(rank)));
     return options.ranks == 1
                ? runByName(function, parts.front(), states, evaluator)
                : runRanksByName(function, parts, states);

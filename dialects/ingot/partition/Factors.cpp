@@ -136,10 +136,16 @@ SmallVector<Factor> ingot::getFactors(Operation *op) {
 }
 
 bool ingot::isContraction(Operation *op) {
-  return llvm::any_of(getFactors(op), [](const Factor &factor) {
-    return factor.kind == Factor::Sum &&
-           llvm::count_if(factor.operandDims,
-                          [](int64_t dim) { return dim >= 0; }) > 1;
+  return llvm::any_of(getFactors(op), [&](const Factor &factor) {
+    if (factor.kind != Factor::Sum)
+      return false;
+    // Indices are not multiplied.
+    int64_t multiplied = 0;
+    for (auto [operand, dim] :
+         llvm::zip_equal(op->getOperands(), factor.operandDims))
+      multiplied +=
+          dim >= 0 && isa<FloatType>(tensorType(operand).getElementType());
+    return multiplied > 1;
   });
 }
 

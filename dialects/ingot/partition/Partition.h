@@ -18,6 +18,10 @@ namespace ingot {
 /// `[{}, {tensor = [8, 4, 4], pad = 2}]`.
 inline constexpr llvm::StringLiteral kPartitionAttr = "ingot.partition";
 
+/// The attribute of functions with the name of the axis that rows are split
+/// along where ranks have sums of them.
+inline constexpr llvm::StringLiteral kSplitRowsAttr = "ingot.split_rows";
+
 /// How one dimension is split.
 struct DimPartition {
   /// The axes (Axis) that split it, major first; none for a whole dimension.

@@ -166,6 +166,15 @@ LogicalResult LossTermAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   return success();
 }
 
+static LogicalResult verifySplitRows(Operation *op, NamedAttribute attribute) {
+  auto axis = dyn_cast<StringAttr>(attribute.getValue());
+  if (isa<FunctionOpInterface>(op) && axis && symbolizeAxis(axis.getValue()))
+    return success();
+  return op->emitOpError("F10: ")
+         << attribute.getName() << " must be an axis, of a function, got "
+         << attribute.getValue();
+}
+
 LogicalResult IngotDialect::verifyOperationAttribute(Operation *op,
                                                      NamedAttribute attribute) {
   using Verify = LogicalResult (*)(Operation *, NamedAttribute);
@@ -173,6 +182,8 @@ LogicalResult IngotDialect::verifyOperationAttribute(Operation *op,
   Verify verify = nullptr;
   if (name == kPartitionAttr)
     return verifyPartition(op, attribute);
+  if (name == kSplitRowsAttr)
+    return verifySplitRows(op, attribute);
   if (name == kUniformAttr)
     return verifyUniform(op, attribute);
   if (name == kModelAttr || name == kLossAttr || name == kPrecisionAttr ||

@@ -7,9 +7,11 @@
 #include "dialects/reference/RankExchange.h"
 #include "llvm/ADT/STLExtras.h"
 
+#include <array>
 #include <cfloat>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <numeric>
 #include <tuple>
 
@@ -134,11 +136,10 @@ bool ingot::reference::knowsRanks(Operation *op) {
          (norm && norm.getOverRanks());
 }
 
-void ingot::reference::combineRanks(Operation *op, ArrayRef<Operands> operands,
-                                    ArrayRef<Results> results) {
+/// Combines the results of an op over ranks along `data`.
+static void combineData(Operation *op, ArrayRef<Operands> operands,
+                        ArrayRef<Results> results) {
   auto ranks = static_cast<int64_t>(results.size());
-  if (auto overAxes = dyn_cast<Exchange>(op))
-    exchange(overAxes, operands, results);
   if (isa<AllReduceStartOp, ReduceScatterStartOp>(op)) {
     auto start = dyn_cast<AllReduceStartOp>(op);
     Tensor all =
@@ -183,4 +184,28 @@ void ingot::reference::combineRanks(Operation *op, ArrayRef<Operands> operands,
   if (auto sum = dyn_cast<ShardSquareSumOp>(op))
     for (int64_t rank = 0; rank < ranks; ++rank)
       results[rank][0].real(0) = squareSum(sum, operands[rank][0], rank, ranks);
+}
+
+void ingot::reference::combineRanks(Operation *op, ArrayRef<Operands> operands,
+                                    ArrayRef<Results> results) {
+  if (auto overAxes = dyn_cast<Exchange>(op))
+    return exchange(overAxes, operands, results);
+  // Ranks that have parts of one tensor each have a group along data.
+  Mesh mesh = Mesh::of(op);
+  std::map<std::array<int64_t, kNumAxes>, SmallVector<size_t>> groups;
+  for (size_t rank = 0; rank < results.size(); ++rank) {
+    auto at = mesh.getCoordinates(static_cast<int64_t>(rank),
+                                  static_cast<int64_t>(results.size()));
+    at[static_cast<size_t>(Axis::Data)] = 0;
+    groups[at].push_back(rank);
+  }
+  for (auto &[at, members] : groups) {
+    SmallVector<Operands> groupOperands;
+    SmallVector<Results> groupResults;
+    for (size_t rank : members) {
+      groupOperands.push_back(operands[rank]);
+      groupResults.push_back(results[rank]);
+    }
+    combineData(op, groupOperands, groupResults);
+  }
 }

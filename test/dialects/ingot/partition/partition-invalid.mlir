@@ -89,3 +89,10 @@ func.func @other(%w: tensor<2xf32> {ingot.state = @w}) {
   return
 }
 }
+
+// -----
+
+// expected-error @+1 {{'func.func' op F10: "ingot.split_rows" must be an axis, of a function, got "rows"}}
+func.func @rows() attributes {ingot.split_rows = "rows"} {
+  return
+}

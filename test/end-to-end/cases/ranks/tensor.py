@@ -80,7 +80,11 @@ def language(ingot):
         want = losses(ingot, 1, ingot.compile(model, *common, "--batch", "4"), *flags)
         for data, tensor, rules in ways:
             pins = [word for rule in rules for word in ("--partition", rule)]
-            trainer = ingot.compile(model, *common, "--batch", str(4 // data), "--mesh", f"tensor={tensor}", *pins)
+            # Four ranks with rows of what is between the layers, too.
+            rows = ["--split-rows", "always" if data > 1 else "auto"]
+            trainer = ingot.compile(
+                model, *common, "--batch", str(4 // data), "--mesh", f"tensor={tensor}", *pins, *rows
+            )
             got = losses(ingot, data * tensor, trainer, *flags)
             check_close(f"{name}, data {data}, tensor {tensor}, {rules}", got, want, 1e-5)
 
