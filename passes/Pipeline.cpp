@@ -133,7 +133,7 @@ void ingot::buildTrainingPipeline(OpPassManager &manager,
   };
   // The step is complete, and what ranks sum over data is known tensor by
   // tensor: from here on it is that of one rank.
-  if (!options.mesh.empty()) {
+  if (options.hasAxis("tensor")) {
     manager.addNestedPass<func::FuncOp>(createSimplify());
     ChoosePartitionsOptions choice;
     choice.splitRows = options.splitRows;

@@ -51,6 +51,10 @@ llvm::Error PipelineOptions::check() const {
   if (mesh.empty() && !splitRows.getGivenTexts().empty())
     return makeOptionError(splitRows.getName(), "requires --mesh",
                            "add --mesh tensor=N, or leave it out");
+  if (hasAxis("inner") && zero == 0)
+    return makeOptionError(mesh.getName(),
+                           "without --zero, ranks along inner have no shards",
+                           "add --zero 1, 2 or 3, or leave inner=N out");
   if (adapter.empty() && !adapterTrain.getGivenTexts().empty())
     return makeOptionError(adapterTrain.getName(), "requires --adapter",
                            "add --adapter, or use --trainable");

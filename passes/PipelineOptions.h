@@ -128,9 +128,9 @@ struct PipelineOptions : OptionTable,
   ListSetting<AxisSize> mesh{
       *this, "mesh AXIS=N",
       "ranks along axes of the mesh of ranks: with tensor=N, N ranks have "
-      "parts "
-      "of each layer, and compute steps together; the ranks that a run has "
-      "besides are along data"};
+      "parts of each layer, and compute steps together; with inner=N, groups "
+      "of N ranks, such as those of a machine, have the shards of --zero; the "
+      "ranks that a run has besides are along data"};
   ListSetting<PartitionRule> partition{
       *this, "partition REGEX=DIM:AXIS",
       "tensors of which ranks along an axis have parts, of that dimension, or "
@@ -189,6 +189,12 @@ struct PipelineOptions : OptionTable,
 
   /// Whether steps exchange data with those of other ranks.
   bool hasRanks() const { return dataParallel || !mesh.empty(); }
+  /// Whether the mesh has several ranks along an axis.
+  bool hasAxis(llvm::StringRef axis) const {
+    return llvm::any_of(mesh, [&](const AxisSize &size) {
+      return size.axis == axis && size.ranks > 1;
+    });
+  }
   /// Returns the target that the options choose, with its own options, for an
   /// architecture.
   TargetSpec getTargetSpec(llvm::StringRef architecture) const;

@@ -307,9 +307,10 @@ ingot::reference::runRanksByName(func::FuncOp function,
         Tensor whole = std::exchange(value, Tensor(value.getType()));
         for (int64_t i = 0; i < value.size(); ++i)
           value.real(i) = std::numeric_limits<double>::quiet_NaN();
-        copyShard(value, whole, place->first, place->second,
-                  static_cast<int64_t>(rank),
-                  static_cast<int64_t>(inputs.size()));
+        ShardPlace at = getShardPlace(function, static_cast<int64_t>(rank),
+                                      static_cast<int64_t>(inputs.size()));
+        copyShard(value, whole, place->first, place->second, at.place,
+                  at.count);
       }
     }
     llvm::Expected<std::vector<Tensor>> bound =
@@ -335,8 +336,10 @@ ingot::reference::runRanksByName(func::FuncOp function,
       if (isOwn(name)) {
         states[nameOn(name, rank)] = value;
       } else if (auto place = placeOf(name)) {
-        copyShard(states[name], value, place->first, place->second,
-                  static_cast<int64_t>(rank), ranks);
+        ShardPlace at =
+            getShardPlace(function, static_cast<int64_t>(rank), ranks);
+        copyShard(states[name], value, place->first, place->second, at.place,
+                  at.count);
       } else if (std::optional<Partition> partition = partOf(name)) {
         for (auto [i, at] : llvm::enumerate(partition->getPlaces(rank)))
           if (at >= 0)

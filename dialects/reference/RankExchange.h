@@ -18,6 +18,12 @@ void registerExchange(Registry &registry);
 /// Fails if that many ranks cannot be those of the mesh of an exchange.
 llvm::Error checkRanks(mlir::Operation *op, int64_t ranks);
 
+/// Returns the ranks that differ from one of `ranks` on axes of the mesh of an
+/// op only, in the order of their coordinates on these.
+llvm::SmallVector<int64_t> getGroup(mlir::Operation *op,
+                                    llvm::ArrayRef<int64_t> axes, int64_t rank,
+                                    int64_t ranks);
+
 /// Combines the elements of another rank with those that are known so far.
 void combineElements(ReductionKind kind, Tensor &into, const Tensor &from);
 

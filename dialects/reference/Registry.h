@@ -77,6 +77,13 @@ void registerCollective(Registry &registry);
 /// `ranks`.
 std::pair<int64_t, int64_t> shardOf(int64_t of, int64_t rank, int64_t ranks);
 
+/// The place of one of the ranks of a run among those that have other shards
+/// than it, on the mesh of an op, and their number.
+struct ShardPlace {
+  int64_t place, count;
+};
+ShardPlace getShardPlace(mlir::Operation *op, int64_t rank, int64_t ranks);
+
 /// Copies the elements in the rank's shard, of tensors whose first element is
 /// at `first` of a bucket of `of` elements.
 void copyShard(Tensor &to, const Tensor &from, int64_t first, int64_t of,

@@ -118,16 +118,18 @@ llvm::Expected<ParameterGroup> ParameterGroup::parse(StringRef option,
 }
 
 /// The axes along which partitions can be.
+static constexpr llvm::StringLiteral kAxes[] = {"tensor", "inner"};
+/// The axes of which ranks can have parts of tensors.
 static constexpr llvm::StringLiteral kSplitAxes[] = {"tensor"};
 
 llvm::Expected<AxisSize> AxisSize::parse(StringRef option, StringRef text) {
   auto [axis, count] = text.split('=');
   AxisSize size{axis.str()};
   constexpr int64_t most = 1 << 16;
-  if (!llvm::is_contained(kSplitAxes, axis) ||
-      count.getAsInteger(10, size.ranks) || size.ranks < 1 || size.ranks > most)
+  if (!llvm::is_contained(kAxes, axis) || count.getAsInteger(10, size.ranks) ||
+      size.ranks < 1 || size.ranks > most)
     return makeOptionError(option, "'" + text + "' is no axis with its ranks",
-                           "give " + joinChoices(kSplitAxes) +
+                           "give " + joinChoices(kAxes) +
                                "=N; the ranks that a run has besides are along "
                                "data");
   return size;

@@ -3,6 +3,7 @@
 #include "passes/parallel/FlatUpdates.h"
 
 #include "dialects/ingot/builders/Arithmetic.h"
+#include "dialects/ingot/exchange/Mesh.h"
 #include "dialects/ingot/ir/Signature.h"
 #include "dialects/ingot/partition/Partitionable.h"
 
@@ -228,6 +229,7 @@ FlatUpdates::sumShards(const DenseMap<Operation *, ShardAttr> &shards) {
   SmallVector<AllReduceOp> made;
   Location loc =
       NameLoc::get(StringAttr::get(function.getContext(), "norms of shards"));
+  auto axis = static_cast<int64_t>(Mesh::of(function).getShardAxis());
   for (OpOperand *read : reads) {
     Value part = read->get();
     if (Value known = totals.lookup(part)) {
@@ -238,7 +240,7 @@ FlatUpdates::sumShards(const DenseMap<Operation *, ShardAttr> &shards) {
     OpBuilder builder(part.getContext());
     builder.setInsertionPointAfterValue(exact ? exact : part);
     auto total = AllReduceOp::create(builder, loc, ReductionKind::Sum,
-                                     exact ? exact : part, Axis::Data);
+                                     exact ? exact : part, axis);
     made.push_back(total);
     Value result =
         castTo(builder, loc, total, tensorType(part).getElementType());

@@ -11,6 +11,7 @@
 
 #include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/collective/BucketLayout.h"
+#include "dialects/ingot/exchange/Mesh.h"
 #include "dialects/ingot/ir/Signature.h"
 #include "dialects/ingot/support/Remarks.h"
 #include "dialects/ingot/target/Machine.h"
@@ -51,6 +52,7 @@ struct FormBuckets : ingot::impl::FormBucketsBase<FormBuckets> {
     if (!func)
       return;
     block = &func.getBody().front();
+    axes = Mesh::of(func).getSampleAxes();
     shards.clear();
     formats.clear();
     count = 0;
@@ -63,10 +65,10 @@ struct FormBuckets : ingot::impl::FormBucketsBase<FormBuckets> {
           continue;
         auto sum = dyn_cast<AllReduceOp>(op);
         bool isKnown = sum && isa<FloatType>(sum.getType().getElementType()) &&
-                       exchange.getExchangeAxes() == ArrayRef<int64_t>{data};
+                       exchange.getExchangeAxes() == ArrayRef(axes);
         if (!isKnown) {
           op.emitOpError("has no transport between ranks, who combine "
-                         "floating-point numbers over [data]");
+                         "floating-point numbers over the axes of samples");
           return signalPassFailure();
         }
         sums.push_back(sum);
@@ -247,8 +249,12 @@ private:
         NameLoc::get(builder.getStringAttr("bucket " + Twine(count++)));
     TypeRange types = ValueRange(parts).getTypes();
     auto start = Start::create(builder, loc, parts);
-    if constexpr (!sharded)
-      start.setKind(AllReduceOp(bucket.sums.front()).getKind());
+    if constexpr (!sharded) {
+      AllReduceOp sum = bucket.sums.front();
+      start.setKind(sum.getKind());
+      if (sum.getAxes() != ArrayRef(axes))
+        start.setAxes(sum.getAxes());
+    }
     if (start->isBeforeInBlock(wanted))
       builder.setInsertionPoint(wanted);
     auto wait = Wait::create(builder, loc, types, start.getBucket());
@@ -266,6 +272,8 @@ private:
   }
 
   Block *block = nullptr;
+  /// The axes along which ranks train on different samples.
+  SmallVector<int64_t, 2> axes;
   size_t count = 0;
   DenseMap<Operation *, int64_t> position;
   /// The types in which each parameter is gathered.

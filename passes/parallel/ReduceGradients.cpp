@@ -34,6 +34,7 @@ struct ReduceGradients : ingot::impl::ReduceGradientsBase<ReduceGradients> {
     func::FuncOp func = findFunction(getOperation(), kTrainStepName);
     if (!func)
       return;
+    axes = Mesh::of(func).getSampleAxes();
     Signature step(func);
     ResultList results = ResultList::of(step);
     if (!results.hasGradients())
@@ -58,7 +59,7 @@ struct ReduceGradients : ingot::impl::ReduceGradientsBase<ReduceGradients> {
     auto reduce = [&](Value value, FlatSymbolRefAttr gradientOf = {}) -> Value {
       ++numSums;
       return AllReduceOp::create(builder, value.getLoc(), ReductionKind::Sum,
-                                 value, Axis::Data, gradientOf);
+                                 value, axes, gradientOf);
     };
     for (Entry &entry : results.entries)
       if (isReduced(step, entry))
@@ -67,8 +68,8 @@ struct ReduceGradients : ingot::impl::ReduceGradientsBase<ReduceGradients> {
         // Ranks that scale by other magnitudes would round other numbers; those
         // of earlier steps are equal on all ranks.
         entry.value = AllReduceOp::create(builder, entry.value.getLoc(),
-                                          ReductionKind::Max, entry.value,
-                                          Axis::Data, FlatSymbolRefAttr());
+                                          ReductionKind::Max, entry.value, axes,
+                                          FlatSymbolRefAttr());
     ranks = reduce(ranks);
     for (Entry &entry : results.entries) {
       if (!isReduced(step, entry))
@@ -131,7 +132,7 @@ private:
       own = castGradient(step, own, sent);
     builder.setInsertionPoint(add);
     Value all = AllReduceOp::create(builder, add.getLoc(), ReductionKind::Sum,
-                                    own, Axis::Data, entry.gradient());
+                                    own, axes, entry.gradient());
     ++numSums;
     add.getRhsMutable().assign(a.cast(all, type.getElementType()));
     reduced.insert(entry.value);
@@ -162,6 +163,8 @@ private:
            (name == "loss" || name == "loss_weight" || isMetricSum(name));
   }
 
+  /// The axes along which ranks train on different samples.
+  SmallVector<int64_t, 2> axes;
   /// The gradients whose sum over micro-batches is one over ranks, too.
   llvm::DenseSet<Value> reduced;
 };

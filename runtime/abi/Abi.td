@@ -464,7 +464,7 @@ def BucketDesc : Struct<"ingot_bucket_desc", [
     }]>,
     Field<I64, "k", "The number of elements that INGOT_TOPK sends.">,
     Field<Reduction, "reduction", "What an all-reduce does; reduce-scatters and compressed buckets are sums.">,
-    Field<I32, "axes", "The axes (ingot_axis) along which the ranks differ that exchange it.">,
+    Field<I32, "axes", "The axes (ingot_axis) along which the ranks differ that exchange it: shards, along the last.">,
     IndexField<>]> {
   let description = "A bucket of gradients or parameters.";
 }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/abi/Abi.h"
+#include "runtime/abi/Shard.h"
 #include "runtime/comm/Communicator.h"
 #include "runtime/comm/Encoding.h"
 #include "runtime/core/Context.h"
@@ -13,6 +14,7 @@
 #include "runtime/core/Memory.h"
 
 #include <cstring>
+#include <utility>
 
 using namespace ingot::runtime;
 
@@ -20,6 +22,8 @@ namespace {
 /// A bucket in flight, cached under its address.
 struct Bucket : ingot_context::Cached {
   Communicator::Ticket ticket = 0;
+  /// The sum of shards over other groups of ranks.
+  Communicator::Ticket sumOfShards = 0;
   /// For a compressed bucket, the payload of this rank and those of all ranks.
   Block payload, payloads;
 };
@@ -194,13 +198,44 @@ void ingot_compress(ingot_context *context, const ingot_compress_desc *desc,
 
 void ingot_reduce_scatter_start(ingot_context *context,
                                 const ingot_bucket_desc *desc, void *bucket) {
-  startBucket(context, desc, bucket, "reduce-scatter",
-              &Communicator::startReduceScatter);
+  ProfileScope scope(context, desc->index);
+  guardLibraryCall(context, "reduce-scatter", [&] {
+    if (!context->ranks)
+      return;
+    const std::string name = " of bucket " + std::to_string(desc->number);
+    const DType type = getDType(desc->type);
+    const int32_t axis = RankMesh::getLastAxis(desc->axes);
+    Communicator &shards = context->ranks->getGroup(axis);
+    Bucket &kept = getBucket(context, bucket);
+    kept.ticket = shards.startReduceScatter(bucket, desc->elements, type,
+                                            "reduce-scatter" + name);
+    if (desc->axes == axis)
+      return;
+    ElementRange own =
+        getShard(desc->elements, shards.getRank(), shards.getSize());
+    kept.sumOfShards =
+        context->ranks->getGroup(desc->axes & ~axis)
+            .startAllReduce(static_cast<char *>(bucket) +
+                                own.begin * getSize(type),
+                            own.getCount(), type, "sum of shards" + name,
+                            Reduction::Sum, kept.ticket);
+  });
 }
 
 void ingot_reduce_scatter_wait(ingot_context *context,
                                const ingot_bucket_desc *desc, void *bucket) {
-  wait(context, desc, bucket);
+  ProfileScope scope(context, desc->index);
+  if (context->failed || !context->ranks)
+    return;
+  Bucket &kept = getBucket(context, bucket);
+  try {
+    const int32_t axis = RankMesh::getLastAxis(desc->axes);
+    context->ranks->getGroup(axis).wait(std::exchange(kept.ticket, 0));
+    context->ranks->getGroup(desc->axes & ~axis)
+        .wait(std::exchange(kept.sumOfShards, 0));
+  } catch (const Error &error) {
+    context->fail(error);
+  }
 }
 
 void ingot_all_gather_start(ingot_context *context,

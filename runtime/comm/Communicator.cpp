@@ -27,6 +27,8 @@ struct Communicator::Operation {
   /// The transport of the group, which the thread may need for longer.
   std::shared_ptr<Collectives> transport;
   std::function<std::unique_ptr<Pending>(Collectives &)> begin;
+  /// The operation that ends before this one begins; 0 for none.
+  Ticket after = 0;
   std::unique_ptr<Pending> pending;
   bool isDone = false;
   std::string error;
@@ -54,6 +56,9 @@ struct Communicator::Stream {
   /// Starts and polls operations; returns whether any started or ended.
   bool advance(std::unique_lock<std::mutex> &lock);
   void end(Operation &operation);
+  /// Removes the first operation from the queue that can begin, and returns it;
+  /// 0 if there is none.
+  Ticket takeNext();
 
   std::mutex mutex;
   /// Signals to the thread, and from it.
@@ -81,6 +86,25 @@ void Communicator::Stream::end(Operation &operation) {
     events.pop_front();
 }
 
+Communicator::Ticket Communicator::Stream::takeNext() {
+  // The groups whose next operation waits for another one.
+  std::vector<const Collectives *> held;
+  for (auto at = queue.begin(); at != queue.end(); ++at) {
+    const Operation &operation = operations.at(*at);
+    const Collectives *group = operation.transport.get();
+    auto before = operations.find(operation.after);
+    if (std::find(held.begin(), held.end(), group) != held.end())
+      continue;
+    if (before == operations.end() || before->second.isDone) {
+      Ticket ticket = *at;
+      queue.erase(at);
+      return ticket;
+    }
+    held.push_back(group);
+  }
+  return 0;
+}
+
 bool Communicator::Stream::advance(std::unique_lock<std::mutex> &lock) {
   auto guarded = [&](Operation &operation, auto call) {
     // References into the map stay valid, because only waits erase operations,
@@ -99,9 +123,10 @@ bool Communicator::Stream::advance(std::unique_lock<std::mutex> &lock) {
     return isOver;
   };
   bool any = false;
-  while (!queue.empty() && !isAbandoned) {
-    Ticket ticket = queue.front();
-    queue.pop_front();
+  while (!isAbandoned) {
+    Ticket ticket = takeNext();
+    if (ticket == 0)
+      break;
     Operation &operation = operations.at(ticket);
     operation.event.begin = Clock::now();
     bool failed = guarded(operation, [&](Operation &started) {
@@ -179,7 +204,7 @@ Communicator::Communicator(Communicator &world,
                            std::unique_ptr<Collectives> given, int32_t axes)
     : rank(given->getRank()), size(given->getSize()), world(world),
       members(world.mesh.getGroup(world.rank, axes)),
-      isOverData((axes & INGOT_DATA) != 0),
+      isOverSamples((axes & RankMesh::kSampleAxes) != 0),
       names(" over " + world.mesh.getNames(axes)), transport(std::move(given)),
       stream(world.stream) {}
 
@@ -216,7 +241,8 @@ std::string Communicator::describe() const { return transport->describe(); }
 
 Communicator::Ticket Communicator::start(
     std::string what, int64_t bytes,
-    std::function<std::unique_ptr<Pending>(Collectives &)> begin) {
+    std::function<std::unique_ptr<Pending>(Collectives &)> begin,
+    Ticket after) {
   CommunicationEvent event;
   event.what = std::move(what) + names;
   event.bytes = bytes;
@@ -231,6 +257,7 @@ Communicator::Ticket Communicator::start(
     operation.event = std::move(event);
     operation.transport = transport;
     operation.begin = std::move(begin);
+    operation.after = after;
     stream->queue.push_back(ticket);
   }
   stream->asked.notify_one();
@@ -250,11 +277,11 @@ Communicator::Ticket Communicator::startBucketReduce(void *data,
                                                      DType type,
                                                      std::string what) {
   int64_t bytes = elements * ::getSize(type);
-  if (isOverData) {
+  if (isOverSamples) {
     ++world.bucketCount;
     world.bucketBytes += bytes;
   }
-  if (world.joining == 0 || size == 1 || !isOverData)
+  if (world.joining == 0 || size == 1 || !isOverSamples)
     return startAllReduce(data, elements, type, std::move(what));
   if (open && open->type != type)
     startJoint();
@@ -428,13 +455,16 @@ Communicator::Ticket Communicator::startInPlace(InPlace operation, void *data,
 
 Communicator::Ticket Communicator::startAllReduce(void *data, int64_t elements,
                                                   DType type, std::string what,
-                                                  Reduction reduction) {
+                                                  Reduction reduction,
+                                                  Ticket after) {
   if (size == 1)
     return 0;
   return start(
-      std::move(what), elements * ::getSize(type), [=](Collectives &transport) {
+      std::move(what), elements * ::getSize(type),
+      [=](Collectives &transport) {
         return transport.startAllReduce(data, elements, type, reduction);
-      });
+      },
+      after);
 }
 
 Communicator::Ticket Communicator::startReduceScatter(void *data,

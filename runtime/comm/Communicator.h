@@ -74,9 +74,12 @@ public:
   std::string describe() const;
 
   /// Starts to combine `data` over ranks, in place. `what` names the operation
-  /// in messages: "all-reduce of bucket 3".
+  /// in messages: "all-reduce of bucket 3". It begins once that of `after` has
+  /// ended, which may be of another group; later ones of this group wait for it
+  /// to begin, so that they have one order on all ranks.
   Ticket startAllReduce(void *data, int64_t elements, DType type,
-                        std::string what, Reduction reduction = Reduction::Sum);
+                        std::string what, Reduction reduction = Reduction::Sum,
+                        Ticket after = 0);
   /// Starts the all-reduce of a bucket of gradients, which may be joined with
   /// the next ones (setJoining).
   Ticket startBucketReduce(void *data, int64_t elements, DType type,
@@ -192,7 +195,8 @@ private:
   Ticket startInPlace(InPlace operation, void *data, int64_t elements,
                       DType type, std::string what);
   Ticket start(std::string what, int64_t bytes,
-               std::function<std::unique_ptr<Pending>(Collectives &)> begin);
+               std::function<std::unique_ptr<Pending>(Collectives &)> begin,
+               Ticket after = 0);
   /// Starts the exchange of the buckets that were joined last.
   void startJoint();
   /// Waits for the exchange that a bucket is part of.
@@ -217,7 +221,7 @@ private:
   /// The ranks of a group; empty for all ranks.
   std::vector<int64_t> members;
   /// Whether buckets of gradients are summed over the group.
-  bool isOverData = true;
+  bool isOverSamples = true;
   /// The axes of a group, as names of operations end: " over tensor".
   std::string names;
   RankMesh mesh;

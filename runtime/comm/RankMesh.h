@@ -11,6 +11,7 @@
 #include "runtime/abi/Abi.h"
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -40,6 +41,17 @@ public:
   /// among them.
   int64_t getSize(int32_t axes) const;
   int64_t getPlace(int64_t rank, int32_t axes) const;
+  /// The axes along which ranks train on different samples.
+  static constexpr int32_t kSampleAxes = INGOT_DATA | INGOT_INNER;
+  /// Returns the one of them along which ranks have shards of states.
+  int32_t getShardAxis() const {
+    return getSize(INGOT_INNER) > 1 ? INGOT_INNER : INGOT_DATA;
+  }
+  /// Returns the last of axes: ranks that sum shards over all have different
+  /// ones along it.
+  static int32_t getLastAxis(int32_t axes) {
+    return static_cast<int32_t>(std::bit_floor(static_cast<uint32_t>(axes)));
+  }
   /// Returns the axes with several ranks.
   int32_t getAxes() const;
   /// Returns the names of those of the axes with several ranks, as in "data and

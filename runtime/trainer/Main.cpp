@@ -132,8 +132,8 @@ static int run(int argc, char **argv, Console &console) {
                      "leave it out, or compile with --target cuda");
   Outcome outcome(console);
   Signals signals;
-  Trainer trainer({session, options, console, ranks, ranks.getGroup(INGOT_DATA),
-                   outcome, signals});
+  Trainer trainer({session, options, console, ranks,
+                   ranks.getGroup(RankMesh::kSampleAxes), outcome, signals});
   signals.watch();
   try {
     trainer.run();

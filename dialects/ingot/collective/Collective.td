@@ -30,13 +30,14 @@ class Ingot_CollectiveOp<string mnemonic, string sharded = "false", list<string>
 }
 
 def AllReduceStartOp : Ingot_CollectiveOp<"all_reduce_start", "false", ["isBlocking"]> {
-  let summary = "starts the all-reduce of a bucket of tensors over the ranks of the run";
+  let summary = "starts the all-reduce of a bucket of tensors over ranks";
   let description = [{
     The bucket contains the parts at offsets that are multiples of 64 bytes. The all-reduce is in flight until the
     wait, and no other op may use the bucket; computation overlaps with it. `blocking` states that the step cannot
     continue without the sums. With `compression`, the bucket is f32, and its payload is encoded in fewer bytes, which
     represent the result of a `compress` with the same `compression` and `k` exactly. With `kind`, `max` or `min`, the
-    result is the largest or the smallest element instead of their sum.
+    result is the largest or the smallest element instead of their sum. Without `over`, ranks that train on different
+    samples take part.
 
     ```mlir
     %bucket = ingot.all_reduce_start %a, %b : (tensor<4x4xf32>, tensor<2xf32>) -> tensor<18xf32>
@@ -46,13 +47,14 @@ def AllReduceStartOp : Ingot_CollectiveOp<"all_reduce_start", "false", ["isBlock
   let arguments = (ins Variadic<Ingot_FloatTensor>:$parts, UnitAttr:$blocking,
                        DefaultValuedAttr<Ingot_CompressionFormatAttr, "::ingot::CompressionFormat::None">:$compression,
                        DefaultValuedAttr<I64Attr, "0">:$k,
-                       DefaultValuedAttr<Ingot_ReductionKindAttr, "::ingot::ReductionKind::Sum">:$kind);
+                       DefaultValuedAttr<Ingot_ReductionKindAttr, "::ingot::ReductionKind::Sum">:$kind,
+                       OptionalAttr<DenseI64ArrayAttr>:$axes);
   let results = (outs Ingot_FloatTensor:$bucket);
   let builders = [OpBuilder<(ins "::mlir::ValueRange":$parts, CArg<"bool", "false">:$blocking,
                                  CArg<"::ingot::CompressionFormat", "::ingot::CompressionFormat::None">:$compression,
                                  CArg<"int64_t", "0">:$k,
                                  CArg<"::ingot::ReductionKind", "::ingot::ReductionKind::Sum">:$kind)>];
-  let assemblyFormat = "$parts attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "$parts (`over` custom<Axes>($axes)^)? attr-dict `:` functional-type(operands, results)";
 }
 
 def AllReduceWaitOp : Ingot_CollectiveOp<"all_reduce_wait", "false", ["isBlocking"]> {

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/ingot/builders/Builders.h"
+#include "dialects/ingot/exchange/Mesh.h"
 #include "dialects/ingot/ir/CallDescriptor.h"
 #include "dialects/ingot/ir/Dialect.h"
 
@@ -40,12 +41,23 @@ void ShardSquareSumOp::describeCall(CallDescriptor &descriptor) {
   descriptor = desc;
 }
 
+/// Returns the axes of a bucket's exchange as bits of ingot_axis.
+static int32_t getAxes(Operation *op, AllReduceStartOp start) {
+  Mesh mesh = Mesh::of(op);
+  if (start && start.getAxes())
+    return getAxisBits(*start.getAxes());
+  if (isa<AllGatherStartOp, AllGatherWaitOp>(op))
+    return getAxisBits(static_cast<int64_t>(mesh.getShardAxis()));
+  return getAxisBits(mesh.getSampleAxes());
+}
+
 /// Describes a bucket; `start`, if it is not null, has the format of the
 /// payload and how ranks combine theirs.
-static ingot_bucket_desc describe(Value bucket, AllReduceStartOp start = {}) {
+static ingot_bucket_desc describe(Operation *op, Value bucket,
+                                  AllReduceStartOp start = {}) {
   RankedTensorType type = tensorType(bucket);
   ingot_bucket_desc desc = {};
-  desc.axes = INGOT_DATA;
+  desc.axes = getAxes(op, start);
   desc.elements = type.getNumElements();
   desc.type = getAbiType(type.getElementType());
   if (start) {
@@ -58,15 +70,15 @@ static ingot_bucket_desc describe(Value bucket, AllReduceStartOp start = {}) {
 
 StringRef AllReduceStartOp::getEntry() { return "ingot_all_reduce_start"; }
 void AllReduceStartOp::describeCall(CallDescriptor &descriptor) {
-  descriptor = describe(getBucket(), *this);
+  descriptor = describe(*this, getBucket(), *this);
 }
 SmallVector<CallBuffer> AllReduceStartOp::getCallBuffers() {
   return {{getBucket()}};
 }
 StringRef AllReduceWaitOp::getEntry() { return "ingot_all_reduce_wait"; }
 void AllReduceWaitOp::describeCall(CallDescriptor &descriptor) {
-  descriptor =
-      describe(getBucket(), getBucket().getDefiningOp<AllReduceStartOp>());
+  descriptor = describe(*this, getBucket(),
+                        getBucket().getDefiningOp<AllReduceStartOp>());
 }
 SmallVector<CallBuffer> AllReduceWaitOp::getCallBuffers() {
   return {{getBucket()}};
@@ -75,7 +87,7 @@ SmallVector<CallBuffer> AllReduceWaitOp::getCallBuffers() {
 #define INGOT_BUCKET(OP, ENTRY)                                                \
   StringRef OP::getEntry() { return ENTRY; }                                   \
   void OP::describeCall(CallDescriptor &descriptor) {                          \
-    descriptor = describe(getBucket());                                        \
+    descriptor = describe(*this, getBucket());                                 \
   }                                                                            \
   SmallVector<CallBuffer> OP::getCallBuffers() { return {{getBucket()}}; }
 

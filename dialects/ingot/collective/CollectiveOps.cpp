@@ -8,6 +8,7 @@
 
 #include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/collective/BucketLayout.h"
+#include "dialects/ingot/exchange/Mesh.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -56,7 +57,7 @@ void AllReduceStartOp::build(OpBuilder &builder, OperationState &state,
                              CompressionFormat compression, int64_t k,
                              ReductionKind kind) {
   build(builder, state, bucketType(parts, /*sharded=*/false), parts, blocking,
-        compression, k, kind);
+        compression, k, kind, /*axes=*/DenseI64ArrayAttr());
 }
 void ReduceScatterStartOp::build(OpBuilder &builder, OperationState &state,
                                  ValueRange parts) {

@@ -53,7 +53,8 @@ def AllReduceOp : Ingot_ExchangeOp<"all_reduce", [SameOperandsAndResultType,
   let arguments = (ins Ingot_ReductionKindAttr:$kind, Ingot_NumberTensor:$operand, DenseI64ArrayAttr:$axes,
                        OptionalAttr<FlatSymbolRefAttr>:$gradient_of);
   let results = (outs Ingot_NumberTensor:$result);
-  let builders = [OpBuilder<(ins "::ingot::ReductionKind":$kind, "::mlir::Value":$operand, "::ingot::Axis":$axis,
+  let builders = [OpBuilder<(ins "::ingot::ReductionKind":$kind, "::mlir::Value":$operand,
+                                 "::llvm::ArrayRef<int64_t>":$axes,
                                  CArg<"::mlir::FlatSymbolRefAttr", "{}">:$gradientOf)>];
   let assemblyFormat = [{
     `` $kind $operand `over` custom<Axes>($axes) (`gradient_of` $gradient_of^)? attr-dict `:` type($operand)

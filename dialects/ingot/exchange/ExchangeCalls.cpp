@@ -10,19 +10,6 @@
 using namespace mlir;
 using namespace ingot;
 
-/// Returns the axes as bits of ingot_axis, which are in the order of Axis.
-static int32_t getAxisBits(ArrayRef<int64_t> axes) {
-  static_assert(1 << static_cast<int>(Axis::Pipeline) == INGOT_PIPELINE &&
-                1 << static_cast<int>(Axis::Data) == INGOT_DATA &&
-                1 << static_cast<int>(Axis::Inner) == INGOT_INNER &&
-                1 << static_cast<int>(Axis::Context) == INGOT_CONTEXT &&
-                1 << static_cast<int>(Axis::Tensor) == INGOT_TENSOR);
-  int32_t bits = 0;
-  for (int64_t axis : axes)
-    bits |= 1 << axis;
-  return bits;
-}
-
 static ingot_exchange_desc describe(Exchange op) {
   RankedTensorType type = tensorType(op->getOperand(0));
   ingot_exchange_desc desc = {};

@@ -28,10 +28,9 @@ void ingot::addExchanges(Dialect &dialect) {
 }
 
 void AllReduceOp::build(OpBuilder &builder, OperationState &state,
-                        ReductionKind kind, Value operand, Axis axis,
-                        FlatSymbolRefAttr gradientOf) {
-  build(builder, state, operand.getType(), kind, operand,
-        ArrayRef<int64_t>{static_cast<int64_t>(axis)}, gradientOf);
+                        ReductionKind kind, Value operand,
+                        ArrayRef<int64_t> axes, FlatSymbolRefAttr gradientOf) {
+  build(builder, state, operand.getType(), kind, operand, axes, gradientOf);
 }
 
 static LogicalResult checkAxes(Exchange op) {

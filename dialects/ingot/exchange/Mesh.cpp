@@ -3,6 +3,7 @@
 #include "dialects/ingot/exchange/Mesh.h"
 
 #include "mlir/IR/BuiltinOps.h"
+#include "runtime/abi/Abi.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -73,6 +74,17 @@ int64_t Mesh::getPlace(ArrayRef<int64_t> axes, int64_t rank) const {
   return place;
 }
 
+SmallVector<int64_t, 2> Mesh::getSampleAxes() const {
+  SmallVector<int64_t, 2> axes = {static_cast<int64_t>(Axis::Data)};
+  if (getSize(Axis::Inner) > 1)
+    axes.push_back(static_cast<int64_t>(Axis::Inner));
+  return axes;
+}
+
+Axis Mesh::getShardAxis() const {
+  return getSize(Axis::Inner) > 1 ? Axis::Inner : Axis::Data;
+}
+
 std::array<int64_t, kNumAxes> Mesh::getCoordinates(int64_t rank,
                                                    int64_t ranks) const {
   std::array<int64_t, kNumAxes> coordinates = {};
@@ -86,6 +98,18 @@ std::array<int64_t, kNumAxes> Mesh::getCoordinates(int64_t rank,
     rank /= size;
   }
   return coordinates;
+}
+
+int32_t ingot::getAxisBits(ArrayRef<int64_t> axes) {
+  static_assert(1 << static_cast<int>(Axis::Pipeline) == INGOT_PIPELINE &&
+                1 << static_cast<int>(Axis::Data) == INGOT_DATA &&
+                1 << static_cast<int>(Axis::Inner) == INGOT_INNER &&
+                1 << static_cast<int>(Axis::Context) == INGOT_CONTEXT &&
+                1 << static_cast<int>(Axis::Tensor) == INGOT_TENSOR);
+  int32_t bits = 0;
+  for (int64_t axis : axes)
+    bits |= 1 << axis;
+  return bits;
 }
 
 RankedTensorType ingot::getCoordinatesType(MLIRContext *context) {

@@ -40,6 +40,10 @@ public:
   /// Returns the number of ranks that differ in their coordinates on the axes
   /// (Axis) only, or kAny.
   int64_t getSize(llvm::ArrayRef<int64_t> axes) const;
+  /// Returns the axes along which ranks train on different samples, and the one
+  /// of them along which they have shards.
+  llvm::SmallVector<int64_t, 2> getSampleAxes() const;
+  Axis getShardAxis() const;
   /// Returns the coordinates of one of `ranks` along all axes, those of an axis
   /// of size kAny included.
   std::array<int64_t, kNumAxes> getCoordinates(int64_t rank,
@@ -51,6 +55,9 @@ public:
 private:
   std::array<int64_t, kNumAxes> sizes = {1, kAny, 1, 1, 1};
 };
+
+/// Returns axes as bits of ingot_axis.
+int32_t getAxisBits(llvm::ArrayRef<int64_t> axes);
 
 /// Returns the type of a state with the coordinates of a rank along all axes.
 mlir::RankedTensorType getCoordinatesType(mlir::MLIRContext *context);

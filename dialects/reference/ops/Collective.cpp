@@ -11,7 +11,6 @@
 #include <cfloat>
 #include <cmath>
 #include <limits>
-#include <map>
 #include <numeric>
 #include <tuple>
 
@@ -122,12 +121,46 @@ void ingot::reference::registerCollective(Registry &registry) {
       });
 }
 
-/// Returns the elements of all ranks combined, in the order of the ranks.
-static Tensor combineAll(ReductionKind kind, ArrayRef<Results> results) {
-  Tensor all = results.front()[0];
-  for (Results other : results.drop_front())
-    combineElements(kind, all, other[0]);
-  return all;
+namespace {
+
+/// The ranks among which a collective is, by their places, and their results.
+struct Group {
+  SmallVector<int64_t> members;
+  SmallVector<Results> ranks;
+
+  /// Returns their elements combined, in their order.
+  Tensor combine(ReductionKind kind) const {
+    Tensor all = ranks.front()[0];
+    for (Results other : ArrayRef(ranks).drop_front())
+      combineElements(kind, all, other[0]);
+    return all;
+  }
+};
+
+} // namespace
+
+/// Calls `body(group)` for each group of ranks along axes.
+template <typename Body>
+static void forGroups(Operation *op, ArrayRef<int64_t> axes,
+                      ArrayRef<Results> results, Body body) {
+  auto count = static_cast<int64_t>(results.size());
+  for (int64_t rank = 0; rank < count; ++rank) {
+    SmallVector<int64_t> members = getGroup(op, axes, rank, count);
+    if (members.front() != rank)
+      continue;
+    Group group = {members, {}};
+    for (int64_t member : members)
+      group.ranks.push_back(results[member]);
+    body(group);
+  }
+}
+
+ShardPlace ingot::reference::getShardPlace(Operation *op, int64_t rank,
+                                           int64_t ranks) {
+  auto axis = static_cast<int64_t>(Mesh::of(op).getShardAxis());
+  SmallVector<int64_t> group = getGroup(op, axis, rank, ranks);
+  return {llvm::find(group, rank) - group.begin(),
+          static_cast<int64_t>(group.size())};
 }
 
 bool ingot::reference::knowsRanks(Operation *op) {
@@ -136,76 +169,72 @@ bool ingot::reference::knowsRanks(Operation *op) {
          (norm && norm.getOverRanks());
 }
 
-/// Combines the results of an op over ranks along `data`.
-static void combineData(Operation *op, ArrayRef<Operands> operands,
-                        ArrayRef<Results> results) {
+void ingot::reference::combineRanks(Operation *op, ArrayRef<Operands> operands,
+                                    ArrayRef<Results> results) {
   auto ranks = static_cast<int64_t>(results.size());
+  if (auto overAxes = dyn_cast<Exchange>(op))
+    return exchange(overAxes, operands, results);
+  Mesh mesh = Mesh::of(op);
+  auto shardAxis = static_cast<int64_t>(mesh.getShardAxis());
+  SmallVector<int64_t> axes(mesh.getSampleAxes());
   if (isa<AllReduceStartOp, ReduceScatterStartOp>(op)) {
     auto start = dyn_cast<AllReduceStartOp>(op);
-    Tensor all =
-        combineAll(start ? start.getKind() : ReductionKind::Sum, results);
-    for (Results rank : results)
-      rank[0] = all;
+    if (start && start.getAxes())
+      axes.assign(start.getAxes()->begin(), start.getAxes()->end());
+    forGroups(op, axes, results, [&](const Group &group) {
+      Tensor all = group.combine(start ? start.getKind() : ReductionKind::Sum);
+      for (Results rank : group.ranks)
+        rank[0] = all;
+    });
   }
   if (isa<ReduceScatterStartOp>(op))
     for (int64_t rank = 0; rank < ranks; ++rank) {
       Tensor &bucket = results[rank][0];
-      auto [begin, end] = shardOf(bucket.size(), rank, ranks);
+      ShardPlace at = getShardPlace(op, rank, ranks);
+      auto [begin, end] = shardOf(bucket.size(), at.place, at.count);
       // What uses the others shows.
       for (int64_t i = 0; i < bucket.size(); ++i)
         if (i < begin || i >= end)
           bucket.real(i) = std::numeric_limits<double>::quiet_NaN();
     }
-  if (isa<AllGatherStartOp>(op)) {
-    Tensor all = results.front()[0];
-    for (int64_t rank = 0; rank < ranks; ++rank) {
-      auto [begin, end] = shardOf(all.size(), rank, ranks);
-      for (int64_t i = begin; i < end; ++i)
-        all.real(i) = results[rank][0].real(i);
-    }
-    for (Results rank : results)
-      rank[0] = all;
-  }
+  if (isa<AllGatherStartOp>(op))
+    forGroups(op, shardAxis, results, [&](const Group &group) {
+      auto count = static_cast<int64_t>(group.ranks.size());
+      Tensor all = group.ranks.front()[0];
+      for (int64_t place = 0; place < count; ++place) {
+        auto [begin, end] = shardOf(all.size(), place, count);
+        for (int64_t i = begin; i < end; ++i)
+          all.real(i) = group.ranks[place][0].real(i);
+      }
+      for (Results rank : group.ranks)
+        rank[0] = all;
+    });
   if (auto wait = dyn_cast<StateGatherWaitOp>(op))
-    for (auto [part, first] : llvm::enumerate(wait.getFirsts())) {
-      Tensor all = results.front()[part];
-      for (int64_t rank = 1; rank < ranks; ++rank)
-        copyShard(all, results[rank][part], first,
-                  static_cast<int64_t>(wait.getOf()), rank, ranks);
-      for (Results rank : results)
-        rank[part] = all;
-    }
-  if (auto norm = dyn_cast<BatchNormOp>(op)) {
-    normalizeBatches(norm, operands, results);
-    for (Results rank : results)
-      for (Tensor &tensor : rank)
-        tensor.roundToElementType();
-  }
+    forGroups(op, shardAxis, results, [&](const Group &group) {
+      auto count = static_cast<int64_t>(group.ranks.size());
+      for (auto [part, first] : llvm::enumerate(wait.getFirsts())) {
+        Tensor all = group.ranks.front()[part];
+        for (int64_t place = 1; place < count; ++place)
+          copyShard(all, group.ranks[place][part], first,
+                    static_cast<int64_t>(wait.getOf()), place, count);
+        for (Results rank : group.ranks)
+          rank[part] = all;
+      }
+    });
+  if (auto norm = dyn_cast<BatchNormOp>(op))
+    forGroups(op, axes, results, [&](const Group &group) {
+      SmallVector<Operands> own;
+      for (int64_t member : group.members)
+        own.push_back(operands[member]);
+      normalizeBatches(norm, own, group.ranks);
+      for (Results rank : group.ranks)
+        for (Tensor &tensor : rank)
+          tensor.roundToElementType();
+    });
   if (auto sum = dyn_cast<ShardSquareSumOp>(op))
-    for (int64_t rank = 0; rank < ranks; ++rank)
-      results[rank][0].real(0) = squareSum(sum, operands[rank][0], rank, ranks);
-}
-
-void ingot::reference::combineRanks(Operation *op, ArrayRef<Operands> operands,
-                                    ArrayRef<Results> results) {
-  if (auto overAxes = dyn_cast<Exchange>(op))
-    return exchange(overAxes, operands, results);
-  // Ranks that have parts of one tensor each have a group along data.
-  Mesh mesh = Mesh::of(op);
-  std::map<std::array<int64_t, kNumAxes>, SmallVector<size_t>> groups;
-  for (size_t rank = 0; rank < results.size(); ++rank) {
-    auto at = mesh.getCoordinates(static_cast<int64_t>(rank),
-                                  static_cast<int64_t>(results.size()));
-    at[static_cast<size_t>(Axis::Data)] = 0;
-    groups[at].push_back(rank);
-  }
-  for (auto &[at, members] : groups) {
-    SmallVector<Operands> groupOperands;
-    SmallVector<Results> groupResults;
-    for (size_t rank : members) {
-      groupOperands.push_back(operands[rank]);
-      groupResults.push_back(results[rank]);
+    for (int64_t rank = 0; rank < ranks; ++rank) {
+      ShardPlace at = getShardPlace(op, rank, ranks);
+      results[rank][0].real(0) =
+          squareSum(sum, operands[rank][0], at.place, at.count);
     }
-    combineData(op, groupOperands, groupResults);
-  }
 }

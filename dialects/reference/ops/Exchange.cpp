@@ -17,8 +17,8 @@ namespace {
 /// The coordinates of simulated ranks.
 class Ranks {
 public:
-  Ranks(Exchange op, int64_t count)
-      : axes(op.getExchangeAxes()), mesh(Mesh::of(op)), count(count) {
+  Ranks(Operation *op, ArrayRef<int64_t> axes, int64_t count)
+      : axes(axes), mesh(Mesh::of(op)), count(count) {
     int64_t known = 1;
     for (size_t axis = 0; axis < kNumAxes; ++axis) {
       sizes.push_back(mesh.getSize(static_cast<Axis>(axis)));
@@ -138,9 +138,15 @@ llvm::Error ingot::reference::checkRanks(Operation *op, int64_t ranks) {
                  llvm::Twine(known) + (isOpen ? " or a multiple" : ""));
 }
 
+SmallVector<int64_t> ingot::reference::getGroup(Operation *op,
+                                                ArrayRef<int64_t> axes,
+                                                int64_t rank, int64_t ranks) {
+  return Ranks(op, axes, ranks).getGroup(rank);
+}
+
 void ingot::reference::exchange(Exchange op, ArrayRef<Operands> operands,
                                 ArrayRef<Results> results) {
-  Ranks ranks(op, static_cast<int64_t>(results.size()));
+  Ranks ranks(op, op.getExchangeAxes(), static_cast<int64_t>(results.size()));
   for (auto [rank, own] : llvm::enumerate(results)) {
     Tensor out(cast<RankedTensorType>(op->getResult(0).getType()));
     SmallVector<int64_t> group = ranks.getGroup(static_cast<int64_t>(rank));

@@ -7,6 +7,7 @@
 #include "dialects/ingot/analysis/Shards.h"
 #include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/collective/BucketLayout.h"
+#include "dialects/ingot/exchange/Mesh.h"
 #include "dialects/ingot/ir/Diagnostics.h"
 #include "dialects/ingot/ir/InputAttributes.h"
 #include "dialects/ingot/ir/Signature.h"
@@ -497,7 +498,8 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
     Value bucket = exec::BufferOp::create(builder, loc, gather.bucket,
                                           exec::Space::State, gather.offset);
     ingot_bucket_desc desc = {};
-    desc.axes = INGOT_DATA;
+    desc.axes = getAxisBits(
+        static_cast<int64_t>(Mesh::of(getOperation()).getShardAxis()));
     desc.elements = gather.bucket.getNumElements();
     desc.type = getAbiType(gather.bucket.getElementType());
     desc.number = static_cast<int32_t>(firstGather + number);

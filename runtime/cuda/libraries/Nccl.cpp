@@ -84,32 +84,39 @@ void Nccl::start(int32_t bucket, CUstream step, Exchange exchange) {
 }
 
 template <typename Whole, typename Part>
-void Nccl::exchangeShards(const Bucket &bucket, CUstream step, Whole whole,
-                          Part part) {
-  if (isAlone(bucket))
-    return;
-  NcclGroup &group = getGroup(bucket.axes);
+void Nccl::exchangeShards(const Bucket &bucket, const NcclGroup &group,
+                          Whole whole, Part part) {
   auto *data = static_cast<char *>(bucket.data);
   int64_t size = getSize(getDType(bucket.type));
   int64_t count = group.getRanks().getSize();
   int64_t each = getShard(bucket.elements, 0, count).getCount();
-  start(bucket.number, step, [&](cudaStream_t stream) {
-    if (each * count == bucket.elements)
-      return nccl.check(whole(group.get(),
-                              data + group.getRanks().getRank() * each * size,
-                              static_cast<size_t>(each), stream),
-                        "exchanging shards");
-    nccl.check(nccl.ncclGroupStart(), "exchanging shards");
-    for (int64_t rank = 0; rank < count; ++rank) {
-      ElementRange range = getShard(bucket.elements, rank, count);
-      if (range.getCount() != 0)
-        nccl.check(part(group.get(), data + range.begin * size,
-                        static_cast<size_t>(range.getCount()),
-                        static_cast<int>(rank), stream),
-                   "exchanging shards");
-    }
-    nccl.check(nccl.ncclGroupEnd(), "exchanging shards");
-  });
+  if (each * count == bucket.elements)
+    return nccl.check(whole(group.get(),
+                            data + group.getRanks().getRank() * each * size,
+                            static_cast<size_t>(each)),
+                      "exchanging shards");
+  nccl.check(nccl.ncclGroupStart(), "exchanging shards");
+  for (int64_t rank = 0; rank < count; ++rank) {
+    ElementRange range = getShard(bucket.elements, rank, count);
+    if (range.getCount() != 0)
+      nccl.check(part(group.get(), data + range.begin * size,
+                      static_cast<size_t>(range.getCount()),
+                      static_cast<int>(rank)),
+                 "exchanging shards");
+  }
+  nccl.check(nccl.ncclGroupEnd(), "exchanging shards");
+}
+
+void Nccl::sumShard(const Bucket &bucket, const NcclGroup &shards,
+                    const NcclGroup &across, cudaStream_t stream) {
+  ElementRange own = getShard(bucket.elements, shards.getRanks().getRank(),
+                              shards.getRanks().getSize());
+  char *shard = static_cast<char *>(bucket.data) +
+                own.begin * getSize(getDType(bucket.type));
+  nccl.check(
+      nccl.ncclAllReduce(shard, shard, static_cast<size_t>(own.getCount()),
+                         getType(bucket.type), ncclSum, across.get(), stream),
+      "all-reduce of shards");
 }
 
 static ncclRedOp_t getOperator(int32_t reduction) {
@@ -132,32 +139,47 @@ void Nccl::startAllReduce(const Bucket &bucket, CUstream step) {
 }
 
 void Nccl::startReduceScatter(const Bucket &bucket, CUstream step) {
+  if (isAlone(bucket))
+    return;
   ncclDataType_t type = getType(bucket.type);
-  exchangeShards(
-      bucket, step,
-      [&](ncclComm_t group, char *own, size_t each, cudaStream_t stream) {
-        return nccl.ncclReduceScatter(bucket.data, own, each, type, ncclSum,
-                                      group, stream);
-      },
-      [&](ncclComm_t group, char *shard, size_t count, int rank,
-          cudaStream_t stream) {
-        return nccl.ncclReduce(shard, shard, count, type, ncclSum, rank, group,
-                               stream);
-      });
+  const int32_t axis = RankMesh::getLastAxis(bucket.axes);
+  const int32_t others = bucket.axes & ~axis;
+  NcclGroup &shards = getGroup(axis);
+  NcclGroup *across = others != 0 && getRanks(others).getSize() > 1
+                          ? &getGroup(others)
+                          : nullptr;
+  start(bucket.number, step, [&](cudaStream_t stream) {
+    exchangeShards(
+        bucket, shards,
+        [&](ncclComm_t group, char *own, size_t each) {
+          return nccl.ncclReduceScatter(bucket.data, own, each, type, ncclSum,
+                                        group, stream);
+        },
+        [&](ncclComm_t group, char *shard, size_t count, int rank) {
+          return nccl.ncclReduce(shard, shard, count, type, ncclSum, rank,
+                                 group, stream);
+        });
+    if (across)
+      sumShard(bucket, shards, *across, stream);
+  });
 }
 
 void Nccl::startAllGather(const Bucket &bucket, CUstream step) {
-  ncclDataType_t type = getType(bucket.type);
-  exchangeShards(
-      bucket, step,
-      [&](ncclComm_t group, char *own, size_t each, cudaStream_t stream) {
-        return nccl.ncclAllGather(own, bucket.data, each, type, group, stream);
-      },
-      [&](ncclComm_t group, char *shard, size_t count, int rank,
-          cudaStream_t stream) {
-        return nccl.ncclBroadcast(shard, shard, count, type, rank, group,
-                                  stream);
-      });
+  if (isAlone(bucket))
+    return;
+  NcclGroup &shards = getGroup(bucket.axes);
+  start(bucket.number, step, [&](cudaStream_t stream) {
+    exchangeShards(
+        bucket, shards,
+        [&](ncclComm_t group, char *own, size_t each) {
+          return nccl.ncclAllGather(own, bucket.data, each,
+                                    getType(bucket.type), group, stream);
+        },
+        [&](ncclComm_t group, char *shard, size_t count, int rank) {
+          return nccl.ncclBroadcast(shard, shard, count, getType(bucket.type),
+                                    rank, group, stream);
+        });
+  });
 }
 
 void Nccl::startGather(const void *payload, void *payloads, int64_t bytes,

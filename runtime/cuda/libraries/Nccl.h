@@ -111,12 +111,15 @@ private:
   /// Runs `exchange(stream)` on NCCL's stream, between the bucket's events.
   template <typename Exchange>
   void start(int32_t bucket, CUstream step, Exchange exchange);
-  /// Exchanges shards by `whole(group, own shard, elements of each, stream)` if
-  /// they are equal; else by `part(group, shard, elements, rank, stream)` for
+  /// Exchanges the shards of a group by `whole(group, own shard, elements of
+  /// each)` if they are equal; else by `part(group, shard, elements, rank)` for
   /// each rank whose shard is not empty.
   template <typename Whole, typename Part>
-  void exchangeShards(const Bucket &bucket, CUstream step, Whole whole,
+  void exchangeShards(const Bucket &bucket, const NcclGroup &group, Whole whole,
                       Part part);
+  /// Sums the rank's shard of those of `shards` over the ranks of `across`.
+  void sumShard(const Bucket &bucket, const NcclGroup &shards,
+                const NcclGroup &across, cudaStream_t stream);
 
   const Driver &driver;
   Communicator &ranks;

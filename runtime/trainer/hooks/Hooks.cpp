@@ -10,6 +10,7 @@
 #include "runtime/trainer/hooks/MemoryHook.h"
 #include "runtime/trainer/hooks/ParameterInspector.h"
 #include "runtime/trainer/hooks/ProfileHook.h"
+#include "runtime/trainer/hooks/RankCheck.h"
 #include "runtime/trainer/hooks/StepTimer.h"
 #include "runtime/trainer/hooks/TimeLimitHook.h"
 #include "runtime/trainer/hooks/WatchHook.h"
@@ -38,6 +39,8 @@ StepHooks ingot::runtime::makeHooks(const RunContext &context,
     add(std::make_unique<WatchHook>(context));
   if (options.observe.checkMemory)
     add(std::make_unique<MemoryHook>(context));
+  if (options.ranks.checkEvery && context.ranks.getSize() > 1)
+    add(std::make_unique<RankCheck>(context, *options.ranks.checkEvery));
   // All ranks stop for a step that rank 0 inspects.
   if (options.observe.histogramEvery)
     add(std::make_unique<ParameterInspector>(context, seams.board));

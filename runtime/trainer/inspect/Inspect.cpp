@@ -101,7 +101,7 @@ static ordered_json describeInputs(const FunctionSpec &step) {
 std::string ingot::runtime::inspectAsJson(const Manifest &manifest,
                                           const RankMesh &mesh) {
   const FunctionSpec &step = findLargestStep(manifest);
-  const int64_t ranks = mesh.getSize(INGOT_DATA);
+  const int64_t ranks = mesh.getSize(mesh.getShardAxis());
   ordered_json json = {{"model", manifest.model},
                        {"producer", manifest.producer},
                        {"command", manifest.command},
@@ -164,7 +164,7 @@ static std::string formatShape(const TensorSpec &tensor) {
 std::string ingot::runtime::inspectAsText(const Manifest &manifest,
                                           const RankMesh &mesh) {
   const FunctionSpec &step = findLargestStep(manifest);
-  const int64_t ranks = mesh.getSize(INGOT_DATA);
+  const int64_t ranks = mesh.getSize(mesh.getShardAxis());
   std::string text = fmt::format(
       "{}: {} for {}, loss {}, optimizer {}, precision {}, batch {}\n",
       manifest.model, manifest.producer, manifest.target.kind, manifest.loss,

@@ -284,7 +284,6 @@ void Trainer::takeSteps() {
   }
   runner->close();
   runner->finish();
-  context.ranks.waitForAll();
   context.session.completeState();
   context.console.clearProgress();
   for (const auto &hook : hooks)

@@ -39,8 +39,8 @@ Session::Session(const ingot_module_t &module, const Manifest &manifest,
     functions.push_back(function);
   }
   context.device = device.get();
-  context.rank = mesh.getPlace(rank, INGOT_DATA);
-  context.rankCount = mesh.getSize(INGOT_DATA);
+  context.rank = mesh.getPlace(rank, mesh.getShardAxis());
+  context.rankCount = mesh.getSize(mesh.getShardAxis());
   hostState = device->getState();
   hostInputs = device->getArena();
   layOutShards();
@@ -171,10 +171,13 @@ void Session::storeState() {
   hostState = hostShards = nullptr;
 }
 
-void Session::fetchState() {
-  // Steps may have left collectives in flight.
+void Session::completeState() {
   if (context.ranks)
     context.ranks->waitForAll();
+  device->completeState();
+}
+
+void Session::fetchState() {
   completeState();
   if (!transfers)
     return;
@@ -324,8 +327,10 @@ PartPlaces Session::getPlaces(const StateSpec &spec, int64_t ofRank) const {
 
 bool Session::isFirstHolder(const StateSpec &spec, int64_t ofRank) const {
   int32_t axes = spec.getSplitAxes();
-  if (spec.shard || spec.isOwn())
-    axes |= INGOT_DATA;
+  if (spec.shard)
+    axes |= mesh.getShardAxis();
+  if (spec.isOwn())
+    axes |= RankMesh::kSampleAxes;
   return mesh.getPlace(ofRank, mesh.getAxes() & ~axes) == 0;
 }
 

@@ -140,9 +140,10 @@ public:
   }
   /// Copies the states that the host wrote to the device.
   void storeState();
-  /// Calls Device::completeState, which has to precede functions that not all
-  /// ranks run.
-  void completeState() { device->completeState(); }
+  /// Ends what steps left in flight: collectives, and what
+  /// Device::completeState does. It has to precede functions that not all ranks
+  /// run.
+  void completeState();
   /// Completes the states that functions wrote, and copies them to the host.
   void fetchState();
 

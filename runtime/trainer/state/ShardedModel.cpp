@@ -51,8 +51,8 @@ void ingot::runtime::gatherModel(Session &session, Communicator &ranks) {
     int64_t largest = 0;
     for (int64_t i = 0; i < size; ++i) {
       held.push_back(session.isFirstHolder(spec, i)
-                         ? spec.getHeld(mesh.getPlace(i, INGOT_DATA),
-                                        mesh.getSize(INGOT_DATA))
+                         ? spec.getHeld(mesh.getPlace(i, mesh.getShardAxis()),
+                                        mesh.getSize(mesh.getShardAxis()))
                          : ElementRange());
       largest = std::max(largest, held.back().getCount());
     }

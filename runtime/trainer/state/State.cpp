@@ -634,7 +634,7 @@ void ingot::runtime::shareState(Session &session, Communicator &ranks,
     if (spec.isOwn())
       own[&spec] = viewState(session, spec).data;
   // Ranks along other axes may have other parts.
-  Communicator &replicas = ranks.getGroup(INGOT_DATA);
+  Communicator &replicas = ranks.getGroup(RankMesh::kSampleAxes);
   char *state = session.getStates();
   replicas.broadcast(state, manifest.stateBytes, 0, "the initial state");
   replicas.checkEqual(getChecksum(state, manifest.stateBytes), "initial state",

@@ -261,7 +261,7 @@ static SmallVector<int64_t> chooseAxis(Source &s) {
 
 static Operation *buildAllReduce(Source &s) {
   return AllReduceOp::create(s.builder, s.loc(), ReductionKind::Sum,
-                             s.real(s.choose.shape()), s.choose.pick(oneRank));
+                             s.real(s.choose.shape()), chooseAxis(s));
 }
 static Operation *buildAllGather(Source &s) {
   Value x = s.real(s.choose.shape());

@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <functional>
 #include <thread>
+#include <utility>
 
 using namespace ingot::runtime;
 
@@ -233,6 +234,37 @@ void onFour(const std::function<void(Communicator &)> &body) {
         body(ranks);
         return true;
       });
+}
+
+/// The sum over one axis of what was summed over another, for several tensors
+/// that do not wait for each other.
+TEST(Groups, BeginAnOperationAfterAnother) {
+  onFour([](Communicator &ranks) {
+    Communicator &first = ranks.getGroup(INGOT_TENSOR),
+                 &second = ranks.getGroup(INGOT_DATA);
+    std::vector<std::vector<float>> tensors;
+    std::vector<std::pair<Communicator::Ticket, Communicator::Ticket>> tickets;
+    for (int i = 0; i < 8; ++i)
+      tensors.emplace_back(i % 2 ? 3 : 70001,
+                           static_cast<float>(ranks.getRank() + i));
+    for (std::vector<float> &tensor : tensors) {
+      auto length = static_cast<int64_t>(tensor.size());
+      Communicator::Ticket inner =
+          first.startAllReduce(tensor.data(), length, DType::F32, "inner");
+      tickets.emplace_back(inner, second.startAllReduce(tensor.data(), length,
+                                                        DType::F32, "outer",
+                                                        Reduction::Sum, inner));
+    }
+    float other = 1;
+    second.allReduce(&other, 1, DType::F32, "behind all");
+    EXPECT_EQ(other, 2);
+    for (size_t i = 0; i < tensors.size(); ++i) {
+      first.wait(tickets[i].first);
+      second.wait(tickets[i].second);
+      EXPECT_EQ(tensors[i],
+                std::vector<float>(tensors[i].size(), 6.0f + 4.0f * float(i)));
+    }
+  });
 }
 
 /// Sums of fractions, which depend on the order of additions.

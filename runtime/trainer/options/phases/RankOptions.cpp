@@ -22,6 +22,12 @@ void RankOptions::bind(CLI::App &app) {
       ->check(isIntegerFrom(1, 1000000000))
       ->capture_default_str()
       ->group("Run");
+  app.add_option("--check-ranks", checkEvery,
+                 "Every N steps, compare what ranks must have in common, and "
+                 "end the run where one differs")
+      ->type_name("N")
+      ->check(atLeast(1))
+      ->group("Observing");
   addText(app, "--comm-record", record,
           "If the run fails, each rank writes its last collectives to "
           "PREFIX.RANK.jsonl")

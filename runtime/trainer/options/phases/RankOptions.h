@@ -25,6 +25,8 @@ struct RankOptions {
   std::optional<Transport> transport;
   /// The seconds that ranks wait for each other.
   int64_t timeout = 600;
+  /// How often what ranks have in common is compared.
+  std::optional<int64_t> checkEvery;
   /// The prefix of the files to which each rank writes its last collectives if
   /// the run fails.
   std::optional<std::string> record;
