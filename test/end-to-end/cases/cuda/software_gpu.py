@@ -224,11 +224,12 @@ def ranks(ingot):
 def meshes(ingot):
     trainer(ingot)
     net = golden("mlp")
+    parts = ["--partition", "net.0.weight=0:tensor"]
     for count, precision, flags in (
-        (2, "fp32", ["--partition", "net.0.weight=0:tensor", "--partition", "net.4.weight=0:tensor", "--clip"]),
-        (4, "bf16", ["--partition", "net.0.weight=0:tensor", "--zero", "2"]),
+        (2, "fp32", ["--mesh", "tensor=2", *parts, "--partition", "net.4.weight=0:tensor", "--clip"]),
+        (4, "bf16", ["--mesh", "tensor=2", *parts, "--zero", "2"]),
     ):
-        flags = ["--mesh", "tensor=2", "--bucket-mb", "0.01", "--precision", precision, *flags]
+        flags = ["--bucket-mb", "0.01", "--precision", precision, *flags]
         compare_ranks(ingot, count, net, net.compile_flags("adamw"), flags, TOLERANCE[precision])
 
 

@@ -61,6 +61,7 @@ def make_rows():
         for flags, ranks in variants
     ]
     long += [Row("bytes", "fp8", ("--fp8-scaling", "delayed"), ranks=2)]
+    long += [Row("digits", "fp32", ("--mesh", "inner=2", "--zero", zero, "--clip"), 4) for zero in ("1", "3")]
     long += [
         Row("bytes", precision, (*MESH, *flags), ranks, seeds=tuple(range(20)))
         for precision, flags, ranks in (
