@@ -34,13 +34,16 @@ static Bucket &getBucket(ingot_context *context, const void *address) {
                                     [] { return std::make_unique<Bucket>(); });
 }
 
-/// Returns the group that exchanges a bucket or message, all ranks where it
-/// names no axes; null for a rank that is alone.
+/// Returns the group along axes, all ranks where there are none.
+static Communicator &getGroup(Communicator &ranks, int32_t axes) {
+  return axes == 0 ? ranks : ranks.getGroup(axes);
+}
+
+/// Returns the group that exchanges a bucket or message; null for a rank that
+/// is alone.
 template <typename Desc>
 static Communicator *getGroup(ingot_context *context, const Desc &desc) {
-  if (!context->ranks || desc.axes == 0)
-    return context->ranks;
-  return &context->ranks->getGroup(desc.axes);
+  return context->ranks ? &getGroup(*context->ranks, desc.axes) : nullptr;
 }
 
 using Start = Communicator::Ticket (Communicator::*)(void *, int64_t, DType,
@@ -205,7 +208,7 @@ void ingot_reduce_scatter_start(ingot_context *context,
     const std::string name = " of bucket " + std::to_string(desc->number);
     const DType type = getDType(desc->type);
     const int32_t axis = RankMesh::getLastAxis(desc->axes);
-    Communicator &shards = context->ranks->getGroup(axis);
+    Communicator &shards = getGroup(*context->ranks, axis);
     Bucket &kept = getBucket(context, bucket);
     kept.ticket = shards.startReduceScatter(bucket, desc->elements, type,
                                             "reduce-scatter" + name);
@@ -230,9 +233,9 @@ void ingot_reduce_scatter_wait(ingot_context *context,
   Bucket &kept = getBucket(context, bucket);
   try {
     const int32_t axis = RankMesh::getLastAxis(desc->axes);
-    context->ranks->getGroup(axis).wait(std::exchange(kept.ticket, 0));
-    context->ranks->getGroup(desc->axes & ~axis)
-        .wait(std::exchange(kept.sumOfShards, 0));
+    getGroup(*context->ranks, axis).wait(std::exchange(kept.ticket, 0));
+    if (Communicator::Ticket sum = std::exchange(kept.sumOfShards, 0))
+      context->ranks->getGroup(desc->axes & ~axis).wait(sum);
   } catch (const Error &error) {
     context->fail(error);
   }
