@@ -56,7 +56,8 @@ static FailureOr<ImportedModel> importVariant(StringRef path,
   MappedDataScope mappings;
   onnx::ModelProto model;
   ImportedModel result;
-  if (failed(readModel(path, file, model, result.externalFiles)) ||
+  if (failed(readModel(path, file, model, result.externalFiles,
+                       options.withoutData)) ||
       failed(makeDense(file, model)))
     return failure();
   if (!options.checkpoint.empty() || accumulatesGradients(model) ||

@@ -84,7 +84,7 @@ LogicalResult ArtifactsImporter::readFiles() {
     Location where = fileLocation(context, options.optimizerModel);
     onnx::ModelProto graph;
     if (failed(readModel(options.optimizerModel, where, graph,
-                         result.externalFiles)))
+                         result.externalFiles, /*leavesOut=*/false)))
       return failure();
     FailureOr<GivenOptimizer> given = readOptimizerModel(where, graph);
     if (failed(given))
@@ -103,7 +103,8 @@ LogicalResult ArtifactsImporter::readEvaluation() {
     return success();
   }
   Location where = fileLocation(context, name);
-  if (failed(readModel(name, where, evaluationModel, result.externalFiles)))
+  if (failed(readModel(name, where, evaluationModel, result.externalFiles,
+                       /*leavesOut=*/false)))
     return failure();
   result.externalFiles.push_back(name);
   FailureOr<EvaluationGraph> read =

@@ -36,6 +36,9 @@ struct Options {
       "untie", llvm::cl::cat(category),
       llvm::cl::desc("split parameters that the exporter merged, and "
                      "leave copies of weights apart")};
+  llvm::cl::opt<bool> withoutData{
+      "without-data", llvm::cl::cat(category),
+      llvm::cl::desc("initializers of floats may have no data")};
   llvm::cl::opt<std::string> loops{
       "loops", llvm::cl::cat(category), llvm::cl::value_desc("FORM"),
       llvm::cl::init("auto"),
@@ -81,6 +84,7 @@ ingot::readOnnxInput(StringRef path, const DialectRegistry &registry) {
     *pattern = std::move(*parsed);
   }
   import.untie = options->untie;
+  import.withoutData = options->withoutData;
   import.loops = options->loops;
   import.checkpoint = options->checkpoint;
   import.optimizerModel = options->optimizerModel;

@@ -95,9 +95,9 @@ static constexpr int kGraph = 7, kInitializer = 5, kRawData = 9;
 
 /// Returns the size of an initializer as it is written.
 static size_t writtenBytes(onnx::TensorProto &tensor) {
-  return mayBeState(tensor) ? withoutData(tensor).ByteSizeLong() +
-                                  fieldBytes(rawBytes(tensor).size())
-                            : tensor.ByteSizeLong();
+  return mayBeState(tensor)
+             ? withoutData(tensor).ByteSizeLong() + fieldBytes(rawSize(tensor))
+             : tensor.ByteSizeLong();
 }
 
 /// Appends an initializer, without its data if that may be a state's. Data is
@@ -114,7 +114,7 @@ static void appendInitializer(onnx::TensorProto &tensor,
   }
   withoutData(tensor).AppendToString(&result.literal);
   StringRef data = rawBytes(tensor);
-  appendHead(result.literal, kRawData, data.size());
+  appendHead(result.literal, kRawData, rawSize(tensor));
   SerializedModel::Hole hole{result.literal.size(), tensor.name(), {}};
   if (data.size() < large || !used.contains(tensor.name()))
     hole.data = data.str();
@@ -161,17 +161,17 @@ SerializedModel onnx_import::serializeForExport(onnx::ModelProto &model,
   uint64_t bytes = model.ByteSizeLong();
   for (const onnx::TensorProto &tensor : model.graph().initializer())
     if (isMapped(tensor))
-      bytes += rawBytes(tensor).size();
+      bytes += rawSize(tensor);
   result.isExternal = bytes > most;
   auto isInside = [&](const onnx::TensorProto &tensor) {
     return !result.isExternal || !mayBeState(tensor) ||
-           rawBytes(tensor).size() < minBytes;
+           rawSize(tensor) < minBytes;
   };
   for (onnx::TensorProto &tensor :
        *model.mutable_graph()->mutable_initializer()) {
     if (isInside(tensor))
       continue;
-    bytes -= rawBytes(tensor).size();
+    bytes -= rawSize(tensor);
     result.external.push_back(withoutData(tensor));
   }
   result.isTooLarge = bytes > kMostModelBytes;
@@ -217,6 +217,11 @@ onnx_import::makeExportTemplate(const SerializedModel &serialized,
     done = hole.offset;
     if (!states.contains(hole.name)) {
       const onnx::TensorProto *tensor = initializers.lookup(hole.name);
+      if (tensor && hasNoData(*tensor)) {
+        result.obstacle =
+            "'" + hole.name + "' has no data, and is no state of the trainer";
+        return result;
+      }
       result.literal +=
           hole.data.empty() && tensor ? rawBytes(*tensor).str() : hole.data;
       continue;

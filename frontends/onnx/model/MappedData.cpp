@@ -5,6 +5,7 @@
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
+#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -95,7 +96,8 @@ void onnx_import::releaseMapped(StringRef bytes) {
 // Tensors
 //===----------------------------------------------------------------------===//
 
-static constexpr llvm::StringLiteral kKey = "ingot.mapping";
+static constexpr llvm::StringLiteral kKey = "ingot.mapping",
+                                     kNoData = "ingot.no_data";
 
 /// The mappings of the scopes of the thread; tensors have their numbers.
 static std::vector<std::shared_ptr<Mapping>> &getMappings() {
@@ -125,48 +127,79 @@ static std::shared_ptr<Mapping> findMapping(const onnx::TensorProto &tensor) {
   return nullptr;
 }
 
-bool onnx_import::mapData(onnx::TensorProto &tensor, int descriptor,
-                          uint64_t offset, uint64_t bytes) {
-  constexpr uint64_t least = uint64_t(1) << 20;
-  uint64_t width = 0;
+/// Returns the bytes of an element; 0 if it is not floating point.
+static uint64_t getWidth(const onnx::TensorProto &tensor) {
   switch (tensor.data_type()) {
   case onnx::TensorProto::DOUBLE:
-    width = sizeof(double);
-    break;
+    return sizeof(double);
   case onnx::TensorProto::FLOAT:
-    width = sizeof(float);
-    break;
+    return sizeof(float);
   case onnx::TensorProto::FLOAT16:
   case onnx::TensorProto::BFLOAT16:
-    width = sizeof(uint16_t);
-    break;
+    return sizeof(uint16_t);
   default:
-    return false;
+    return 0;
   }
-  uint64_t wanted = width;
+}
+
+/// Returns the bytes that a tensor of its sizes has; 0 if they are none, or are
+/// too many.
+static uint64_t getWantedBytes(const onnx::TensorProto &tensor) {
+  uint64_t wanted = getWidth(tensor);
   for (int64_t size : tensor.dims())
     if (size <= 0 || wanted > (uint64_t(1) << 46) / static_cast<uint64_t>(size))
-      return false;
+      return 0;
     else
       wanted *= static_cast<uint64_t>(size);
-  // What contradicts its sizes is read and reported.
-  if (scopes == 0 || bytes < least || bytes != wanted || offset % width != 0)
-    return false;
-  auto mapping = std::make_shared<Mapping>(descriptor, offset, bytes);
-  if (mapping->getBytes().empty())
-    return false;
+  return wanted;
+}
+
+/// Replaces the data of a tensor by an entry of its external data.
+static void setEntry(onnx::TensorProto &tensor, StringRef key,
+                     const std::string &value) {
   tensor.clear_external_data();
   tensor.set_data_location(onnx::TensorProto::DEFAULT);
   tensor.set_raw_data("");
   onnx::StringStringEntryProto &entry = *tensor.add_external_data();
-  entry.set_key(kKey.str());
-  entry.set_value(std::to_string(getMappings().size()));
+  entry.set_key(key.str());
+  entry.set_value(value);
+}
+
+bool onnx_import::mapData(onnx::TensorProto &tensor, int descriptor,
+                          uint64_t offset, uint64_t bytes) {
+  constexpr uint64_t least = uint64_t(1) << 20;
+  uint64_t width = getWidth(tensor);
+  // What contradicts its sizes is read and reported.
+  if (scopes == 0 || width == 0 || bytes < least ||
+      bytes != getWantedBytes(tensor) || offset % width != 0)
+    return false;
+  auto mapping = std::make_shared<Mapping>(descriptor, offset, bytes);
+  if (mapping->getBytes().empty())
+    return false;
+  setEntry(tensor, kKey, std::to_string(getMappings().size()));
   getMappings().push_back(std::move(mapping));
   return true;
 }
 
+bool onnx_import::leaveOutData(onnx::TensorProto &tensor) {
+  if (getWantedBytes(tensor) == 0)
+    return false;
+  setEntry(tensor, kNoData, "");
+  return true;
+}
+
+bool onnx_import::hasNoData(const onnx::TensorProto &tensor) {
+  return tensor.has_raw_data() && tensor.raw_data().empty() &&
+         llvm::any_of(tensor.external_data(),
+                      [](const auto &entry) { return entry.key() == kNoData; });
+}
+
 bool onnx_import::isMapped(const onnx::TensorProto &tensor) {
-  return findMapping(tensor) != nullptr;
+  return findMapping(tensor) != nullptr || hasNoData(tensor);
+}
+
+size_t onnx_import::rawSize(const onnx::TensorProto &tensor) {
+  return hasNoData(tensor) ? getWantedBytes(tensor) : rawBytes(tensor).size();
 }
 
 StringRef onnx_import::rawBytes(const onnx::TensorProto &tensor) {
@@ -185,6 +218,15 @@ onnx::TensorProto onnx_import::withoutData(onnx::TensorProto &tensor) {
 
 ElementsAttr onnx_import::mappedAttr(RankedTensorType type,
                                      const onnx::TensorProto &tensor) {
+  if (hasNoData(tensor)) {
+    auto element = cast<FloatType>(type.getElementType());
+    bool isBias = StringRef(tensor.name()).ends_with_insensitive("bias");
+    double value = type.getRank() > 1 ? std::numeric_limits<double>::quiet_NaN()
+                   : isBias           ? 0.0
+                                      : 1.0;
+    return DenseElementsAttr::get(type,
+                                  FloatAttr::get(element, value).getValue());
+  }
   std::shared_ptr<Mapping> mapping = findMapping(tensor);
   StringRef bytes = mapping->getBytes();
   size_t width = bytes.size() / type.getNumElements();

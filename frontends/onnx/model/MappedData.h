@@ -38,17 +38,30 @@ private:
 bool mapData(onnx::TensorProto &tensor, int descriptor, uint64_t offset,
              uint64_t bytes);
 
-/// Whether the bytes of the tensor are mapped.
+/// Makes a tensor one whose bytes nobody has: only its type and its sizes are
+/// known. Returns false if its elements are not floating point, or its sizes
+/// are none.
+bool leaveOutData(onnx::TensorProto &tensor);
+
+/// Whether leaveOutData() has made the tensor.
+bool hasNoData(const onnx::TensorProto &tensor);
+
+/// Whether the bytes of the tensor are mapped, or left out.
 bool isMapped(const onnx::TensorProto &tensor);
 
-/// Returns the raw data of a tensor, mapped or not.
+/// Returns the raw data of a tensor, mapped or not; nothing if it is left out.
 llvm::StringRef rawBytes(const onnx::TensorProto &tensor);
+
+/// Returns the size of the raw data of a tensor, also if it is left out.
+size_t rawSize(const onnx::TensorProto &tensor);
 
 /// Returns a tensor without its raw data and the reference to it.
 onnx::TensorProto withoutData(onnx::TensorProto &tensor);
 
 /// Returns the elements of a mapped tensor as an attribute: a splat if they are
-/// equal, otherwise a resource called `name` that refers to the mapping.
+/// equal, otherwise a resource called `name` that refers to the mapping. What
+/// is left out is a splat: 0 in vectors whose name ends in `bias`, 1 in others,
+/// and in matrices NaN, which says that a trainer has to draw elements.
 mlir::ElementsAttr mappedAttr(mlir::RankedTensorType type,
                               const onnx::TensorProto &tensor);
 

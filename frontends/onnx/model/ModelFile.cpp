@@ -69,9 +69,10 @@ static LogicalResult parseExternal(Location file,
 
 /// Reads a tensor's bytes into the model, or `maps` them. The ONNX library
 /// opens the file: it refuses absolute paths, paths out of the model's folder,
-/// and links.
+/// and links. If `leavesOut`, there need be no file.
 static LogicalResult readExternal(StringRef folder, Location file,
                                   onnx::TensorProto &tensor, bool maps,
+                                  bool leavesOut,
                                   std::vector<std::string> &files) {
   ExternalRange range;
   if (failed(parseExternal(file, tensor, range)))
@@ -90,9 +91,14 @@ static LogicalResult readExternal(StringRef folder, Location file,
   bool isInside = !llvm::sys::path::is_absolute(location) &&
                   !llvm::is_contained(llvm::split(location, '/'), "..");
   struct stat link;
-  if (isInside && lstat(path.c_str(), &link) != 0 && errno == ENOENT)
+  if (isInside && lstat(path.c_str(), &link) != 0 && errno == ENOENT) {
+    if (leavesOut && leaveOutData(tensor))
+      return success();
     return fail("no such file",
-                "keep the data file beside the model: copy both of them");
+                leavesOut ? "of constants the data has to be beside the model"
+                          : "keep the data file beside the model, or compile "
+                            "with --weights none");
+  }
   if (!llvm::is_contained(files, path))
     files.push_back(path.str().str());
   int64_t fd = -1;
@@ -136,9 +142,18 @@ static LogicalResult readExternal(StringRef folder, Location file,
 // Reading
 //===----------------------------------------------------------------------===//
 
+/// Whether a tensor has no elements in any field.
+static bool isWithoutField(const onnx::TensorProto &tensor) {
+  return tensor.data_location() != onnx::TensorProto::EXTERNAL &&
+         tensor.external_data().empty() && tensor.raw_data().empty() &&
+         tensor.float_data().empty() && tensor.double_data().empty() &&
+         tensor.int32_data().empty();
+}
+
 LogicalResult onnx_import::readModel(StringRef path, Location file,
                                      onnx::ModelProto &model,
-                                     std::vector<std::string> &external) {
+                                     std::vector<std::string> &external,
+                                     bool leavesOut) {
   // protobuf's limit.
   constexpr uint64_t maxBytes = (uint64_t(1) << 31) - 1;
   uint64_t bytes = 0;
@@ -164,15 +179,20 @@ LogicalResult onnx_import::readModel(StringRef path, Location file,
        *model.mutable_graph()->mutable_initializer())
     if (tensor.data_location() == onnx::TensorProto::EXTERNAL &&
         failed(readExternal(folder.empty() ? "." : folder, file, tensor,
-                            /*maps=*/true, external)))
+                            /*maps=*/true, leavesOut, external)))
       return failure();
+  if (leavesOut)
+    for (onnx::TensorProto &tensor :
+         *model.mutable_graph()->mutable_initializer())
+      if (isWithoutField(tensor))
+        (void)leaveOutData(tensor);
   for (onnx::NodeProto &node : *model.mutable_graph()->mutable_node())
     for (onnx::AttributeProto &attribute : *node.mutable_attribute())
       if (attribute.has_t() &&
           attribute.t().data_location() == onnx::TensorProto::EXTERNAL &&
           failed(readExternal(folder.empty() ? "." : folder, file,
                               *attribute.mutable_t(), /*maps=*/false,
-                              external)))
+                              /*leavesOut=*/false, external)))
         return failure();
   return repairModel(file, model);
 }

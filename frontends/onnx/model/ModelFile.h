@@ -17,11 +17,12 @@
 namespace ingot::onnx_import {
 
 /// Parses the file and loads external data; large tensors are mapped within a
-/// MappedDataScope.
-/// `external` gets the paths of the files with such data.
+/// MappedDataScope. `external` gets the paths of the files with such data.
+/// If `leavesOut`, initializers of floats may have no data (leaveOutData()).
 llvm::LogicalResult readModel(llvm::StringRef path, mlir::Location file,
                               onnx::ModelProto &model,
-                              std::vector<std::string> &external);
+                              std::vector<std::string> &external,
+                              bool leavesOut);
 
 } // namespace ingot::onnx_import
 

@@ -128,6 +128,11 @@ getBytes(Location where, const TensorProto &tensor, std::string *raw) {
         "exporting");
   if (tensor.data_location() == TensorProto::EXTERNAL)
     return fail("is stored in another file where that is not allowed");
+  if (hasNoData(tensor))
+    return emitUserError(where,
+                         "tensor '" + Twine(tensor.name()) +
+                             "' has no data, and is a constant",
+                         "of constants the data has to be in the model");
   int64_t width = elementBytes(dataType), total = width;
   for (int64_t size : tensor.dims()) {
     if (size < 0)

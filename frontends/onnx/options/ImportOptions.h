@@ -37,6 +37,9 @@ struct ImportOptions {
   std::string loops = "auto";
   /// Trainers export weights to a file beside the model, whatever its size.
   bool externalData = false;
+  /// Initializers of floats may have no data: models of which only the shapes
+  /// are known.
+  bool withoutData = false;
   /// Splits the parameters that the exporter merged with others.
   bool untie = false;
   /// Files that ONNX Runtime training generates beside its training model: the

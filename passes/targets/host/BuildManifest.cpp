@@ -12,6 +12,7 @@
 #include "dialects/ingot/partition/Partition.h"
 #include "dialects/ingot/support/ElementTypes.h"
 #include "runtime/abi/Abi.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace ingot;
@@ -64,19 +65,27 @@ static runtime::StateSpec describeState(StateOp state, WeightsKind weights) {
   describeTensor(state.getSymName(), state.getTensorType(), described);
   described.role = findCase<runtime::StateRole>(stringifyRole(state.getRole()));
   runtime::InitSpec &init = described.init;
+  bool isDrawn =
+      weights == WeightsKind::None && state.getRole() == Role::Parameter;
   if (state.getOf()) {
     init.kind = runtime::InitKind::Copy;
     init.of = state.getOf()->str();
   } else if (auto bound = state->getAttrOfType<FloatAttr>(kUniformAttr)) {
     init.kind = runtime::InitKind::Uniform;
     init.bound = bound.getValueAsDouble();
-  } else if (std::optional<double> value = splatValue(state)) {
+  } else if (std::optional<double> value = splatValue(state);
+             value && (!isDrawn || !std::isnan(*value))) {
     init.kind = runtime::InitKind::Fill;
     init.value = *value;
-  } else if (weights == WeightsKind::None &&
-             state.getRole() == Role::Parameter) {
+  } else if (isDrawn) {
     init.kind = runtime::InitKind::Normal;
     std::tie(init.mean, init.deviation) = momentsOf(state);
+    // Of a model without data. The deviation is that of many language models.
+    constexpr double usual = 0.02;
+    if (std::isnan(*init.mean)) {
+      init.mean = 0;
+      init.deviation = usual;
+    }
   }
   if (auto home = state->getAttrOfType<StringAttr>(exec::kHomeAttr))
     described.home = findCase<runtime::StateHome>(home);

@@ -256,7 +256,7 @@ static void addOutputs(CLI::App &app, CompilerOptions &options) {
   app.add_option(
          "--weights", options.weights,
          "where initial values go: embed (up to 256 MiB, else sidecar), "
-         "sidecar or none")
+         "sidecar or none, with which the model may be without data")
       ->type_name("WHERE")
       ->check(CLI::IsMember({"embed", "sidecar", "none"}))
       ->group(group);
@@ -504,6 +504,7 @@ ingot::parseCompilerOptions(int argc, const char *const *argv) {
   options.import.trainable =
       unwrap(NamePattern::parse("trainable", texts.trainable));
   options.import.freeze = unwrap(NamePattern::parse("freeze", texts.freeze));
+  options.import.withoutData = options.weights == "none";
   options.pipeline->variants =
       onnx_import::listVariants(options.import.dims).size() > 1;
   if (!options.cluster.empty()) {
@@ -588,6 +589,8 @@ std::string ingot::printPipeline(const CompilerOptions &options) {
     words.push_back("--freeze=" + import.freeze.getText());
   if (import.untie)
     words.push_back("--untie");
+  if (import.withoutData)
+    words.push_back("--without-data");
   if (import.loops != "auto")
     words.push_back("--loops=" + import.loops);
   words.push_back((options.emit == "onnx"   ? "--ingot-standard="

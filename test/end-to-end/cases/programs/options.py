@@ -6,6 +6,8 @@ import math
 import re
 
 import numpy as np
+import onnx
+import onnx.external_data_helper
 from harness import case, check, check_close, check_relative, golden, initializers
 
 G = golden("multilabel")
@@ -54,6 +56,30 @@ def weights_none(ingot):
     sidecar = compile_with(ingot, "--weights", "sidecar").with_name("trainer.safetensors")
     initialized = losses(ingot, trainer, "--init", sidecar)
     check(initialized == losses(ingot, compile_with(ingot)), "--init gives other losses")
+
+
+@case("weights-without-data")
+def weights_without_data(ingot):
+    """Of a model whose file has no data, only the shapes are known: its trainer draws weights, or reads them."""
+    model = onnx.load(G.model)
+    for number, tensor in enumerate(model.graph.initializer):
+        if tensor.data_type != onnx.TensorProto.FLOAT:
+            continue
+        tensor.CopyFrom(onnx.numpy_helper.from_array(onnx.numpy_helper.to_array(tensor), tensor.name))
+        if number % 2:
+            onnx.external_data_helper.set_external_data(tensor, "absent.bin")
+        tensor.ClearField("raw_data")
+    path = ingot.path("shapes.onnx")
+    path.write_bytes(model.SerializeToString())
+    flags = G.compile_flags("adamw")
+    ingot.check_error(ingot.ingotc(path, *flags, "-o", ingot.path("t")), 3, "absent.bin", "no such file")
+    trainer = ingot.compile(path, *flags, "--weights", "none")
+    check(all(math.isfinite(loss) for loss in losses(ingot, trainer)), "drawn weights give no finite loss")
+    sidecar = compile_with(ingot, "--weights", "sidecar").with_name("trainer.safetensors")
+    exported = ingot.path("exported.onnx")
+    rows, _ = ingot.train(trainer, *DATA, "--steps", "10", "--init", sidecar, "--export", exported)
+    check([row["loss"] for row in rows] == losses(ingot, compile_with(ingot)), "--init gives other losses")
+    check(all(np.isfinite(value).all() for value in initializers(exported).values()), "no weights are exported")
 
 
 @case("freeze")
