@@ -12,6 +12,7 @@
 #include "passes/graph/Passes.h"
 #include "passes/parallel/Passes.h"
 #include "passes/partition/Passes.h"
+#include "passes/plan/Passes.h"
 #include "passes/precision/Passes.h"
 #include "passes/schedule/Passes.h"
 #include "passes/targets/Passes.h"
@@ -30,6 +31,7 @@ void ingot::registerIngotPasses() {
   registerIngotPrecisionPasses();
   registerIngotParallelPasses();
   registerIngotPartitionPasses();
+  registerIngotPlanPasses();
   registerIngotFusionPasses();
   registerIngotSchedulePasses();
   registerIngotTargetsPasses();

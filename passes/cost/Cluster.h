@@ -11,6 +11,7 @@
 #include "mlir/Support/LLVM.h"
 #include "runtime/abi/Table.h"
 #include "llvm/Support/Error.h"
+#include <limits>
 #include <optional>
 
 namespace ingot {
@@ -29,13 +30,26 @@ struct HostWork {
   double seconds = 0, bandwidth = 0;
 };
 
-/// Nodes with equal numbers of ranks. Within a node, each rank has a link
-/// `inside`; each node has one link to the network, which its ranks share.
+/// How ranks, or groups of them, are linked: those of a node, of a rack, of all
+/// nodes.
+struct LinkLevel {
+  Link link;
+  /// The ranks that it links; of the last level any number.
+  int64_t ranks = std::numeric_limits<int64_t>::max();
+  /// Whether each rank has a link of its own. Otherwise each unit of the level
+  /// below has one, which its ranks share.
+  bool isPerRank = true;
+};
+
+/// Ranks that are numbered so that those of a unit of each level follow each
+/// other.
 struct Cluster {
   /// The numbers of ranks to simulate.
   llvm::SmallVector<int64_t> ranks;
-  int64_t ranksPerNode = 1;
-  Link inside, between;
+  /// From the one that links the fewest ranks to the one that links all.
+  llvm::SmallVector<LinkLevel, 2> levels;
+  /// The memory of a rank in bytes; 0 if the file does not say.
+  double memoryBytes = 0;
   /// The CPU time of exchanges; none if separate cores, or parts of the
   /// network, perform them.
   std::optional<HostWork> host;
@@ -46,11 +60,19 @@ struct Cluster {
   /// Reads the JSON of docs/cluster.md.
   static llvm::Expected<Cluster> read(llvm::StringRef text);
 
-  /// Returns the time of an exchange of `bytes` by that many ranks: rings
-  /// within nodes around rings between nodes, each of which carries the part of
-  /// one rank, or trees where those are faster (Thakur et al., "Optimization of
-  /// Collective Communication Operations in MPICH", 2005).
-  double getSeconds(Exchange exchange, double bytes, int64_t count) const;
+  /// Returns the time of an exchange of `bytes` by `count` ranks, each the
+  /// `stride`th of those that are numbered, while as many others exchange among
+  /// those between them: rings within the units of a level around rings between
+  /// them, each of which carries the part of one rank, or trees where those are
+  /// faster (Thakur et al., "Optimization of Collective Communication
+  /// Operations in MPICH", 2005).
+  double getSeconds(Exchange exchange, double bytes, int64_t count,
+                    int64_t stride = 1) const;
+
+  /// Returns the ranks that the first level links.
+  int64_t getRanksPerNode() const {
+    return levels.size() > 1 ? levels.front().ranks : 1;
+  }
 
   /// Returns the CPU time of the exchange on one rank: each rank sends and
   /// receives all parts except one, twice for an all-reduce.

@@ -6,6 +6,7 @@
 #include "tools/ingotc/checks/CheckPaths.h"
 #include "tools/ingotc/compile/Compiler.h"
 #include "tools/ingotc/compile/MeasuredProfile.h"
+#include "tools/ingotc/plan/AutoPlan.h"
 #include "tools/ingotc/tune/FitBatch.h"
 #include "tools/ingotc/tune/Trials.h"
 
@@ -16,6 +17,8 @@ using namespace ingot;
 
 int ingot::runCompiler(CompilerOptions options) {
   checkPaths(options);
+  if (options.planning)
+    return planAutomatically(options);
   if (options.tuning)
     return tune(options);
   if (options.fitBytes) {

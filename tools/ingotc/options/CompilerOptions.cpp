@@ -164,6 +164,24 @@ static std::vector<std::string> dropTuning(int argc, const char *const *argv) {
   return words;
 }
 
+/// Returns the words without options that --auto does not pass on.
+static std::vector<std::string> dropPlanning(int argc,
+                                             const char *const *argv) {
+  constexpr llvm::StringLiteral withValue[] = {"--plan", "--global-batch", "-o",
+                                               "--output"};
+  std::vector<std::string> words;
+  for (int i = 0; i < argc; ++i) {
+    llvm::StringRef word = argv[i], name = word.split('=').first;
+    if (name == "--auto")
+      continue;
+    if (!llvm::is_contained(withValue, name))
+      words.push_back(word.str());
+    else if (name == word)
+      ++i;
+  }
+  return words;
+}
+
 /// Reads what `--tune=WHAT` names.
 static void readTuning(llvm::StringRef what, Tuning &tuning) {
   llvm::SmallVector<llvm::StringRef> names;
@@ -298,13 +316,21 @@ static constexpr const char *kGpuGroup = "GPUs only";
 
 /// Adds options of what is predicted; returns --fit.
 static CLI::Option *addPlanning(CLI::App &app, CompilerOptions &options,
-                                std::string &fit) {
+                                bool &isAutomatic, std::string &fit) {
   std::string group = "Planning";
   app.add_option("--plan", options.cluster,
                  "print the simulated time of a step on the ranks of the "
                  "cluster in this JSON file (docs/cluster.md)")
       ->type_name("FILE.json")
-      ->needs("--data-parallel")
+      ->group(group);
+  app.add_flag("--auto", isAutomatic,
+               "find the mesh, ZeRO stage, micro-batches and recomputation with "
+               "which the cluster of --plan takes steps of --global-batch "
+               "samples fastest, say why others are slower, and print the "
+               "command line; -o writes its trainer")
+      ->disable_flag_override()
+      ->configurable(false)
+      ->needs("--plan")
       ->group(group);
   app.add_option("--plan-gpu", options.gpu,
                  "print the predicted timeline of a step on this GPU, for "
@@ -324,7 +350,7 @@ static CLI::Option *addPlanning(CLI::App &app, CompilerOptions &options,
                   "find and print the largest batch whose planned memory fits; "
                   "-o writes its trainer")
       ->type_name("SIZE")
-      ->excludes("--batch")
+      ->excludes("--batch", "--auto")
       ->configurable(false)
       ->group(group);
 }
@@ -342,11 +368,9 @@ static CLI::Option *addTuning(CLI::App &app, Tuning &tuning,
       "--precision bf16 and other numbers of --loss-chunks, which change sums");
   app.add_option("--global-batch", tuning.globalBatch,
                  "samples of a step, which --tune divides into micro-batches "
-                 "(--batch, --grad-accumulation)")
+                 "(--batch, --grad-accumulation), and --auto among ranks too")
       ->type_name("N")
-      ->check(runtime::atLeast(1))
-      ->needs(tune)
-      ->excludes("--batch");
+      ->check(runtime::atLeast(1));
   app.add_option("--tune-seconds", tuning.seconds, "how long --tune may take")
       ->type_name("SECONDS")
       ->capture_default_str()
@@ -390,9 +414,38 @@ static bool isShaping(const CLI::Option &option) {
 }
 
 /// Keeps the options that were given, whether on the command line or in a file.
+/// Throws unless --auto and --global-batch have what they need.
+static void checkPlanning(const CompilerOptions &options, bool isAutomatic,
+                          bool isTuned, const Tuning &tuning) {
+  if (tuning.globalBatch && !isAutomatic && !isTuned)
+    throw usageError("--global-batch", "requires --tune or --auto",
+                     "add one of them, or give --batch");
+  if (tuning.globalBatch && isTuned && options.import.batch)
+    throw usageError("--global-batch", "excludes --batch",
+                     "leave one of them out");
+  if (!options.cluster.empty() && !isAutomatic &&
+      !options.pipeline->hasRanks())
+    throw usageError("--plan", "requires --data-parallel",
+                     "add --data-parallel, --mesh or --auto");
+  if (!isAutomatic)
+    return;
+  if (!tuning.globalBatch)
+    throw usageError("--auto", "requires --global-batch",
+                     "name the samples of a step of all ranks");
+  if (options.given.count("grad-accumulation") > 0)
+    throw usageError("--grad-accumulation", "is what --auto finds",
+                     "leave it out; --global-batch says how many samples a "
+                     "step has");
+  if (options.emit != "exe" || options.printPipeline || isTuned ||
+      options.pipeline->variants || !options.archs.empty())
+    throw usageError("--auto", "plans one trainer",
+                     "leave out --emit, --print-pipeline, --tune, lists of "
+                     "sizes and of CPUs");
+}
+
 static void keepGiven(const CLI::App &app, CompilerOptions &options) {
   constexpr llvm::StringLiteral others[] = {
-      "config",   "dump-passes", "output",  "plan",
+      "auto",   "config",   "dump-passes", "output",  "plan",
       "plan-gpu", "report",      "remarks", "print-pipeline"};
   for (const CLI::Option *option : app.get_options()) {
     if (option->count() == 0 || option->get_lnames().empty() ||
@@ -447,7 +500,8 @@ ingot::parseCompilerOptions(int argc, const char *const *argv) {
   for (PipelineOption *option : options.pipeline->all)
     addPipelineOption(app, option);
   addOutputs(app, options);
-  CLI::Option *fitOption = addPlanning(app, options, fit);
+  bool isAutomatic = false;
+  CLI::Option *fitOption = addPlanning(app, options, isAutomatic, fit);
   CLI::Option *tune = addTuning(app, tuning, what);
   addPageOption(app, "--trainer-man-page", [] {
     std::string page;
@@ -518,6 +572,9 @@ ingot::parseCompilerOptions(int argc, const char *const *argv) {
                               "docs/cluster.md describes the file");
     options.plan = *read;
   }
+  checkPlanning(options, isAutomatic, static_cast<bool>(*tune), tuning);
+  if (isAutomatic)
+    options.planning = {*tuning.globalBatch, dropPlanning(argc, argv)};
   if (*tune) {
     if (options.emit != "exe" || options.printPipeline || options.plan)
       throw usageError("--tune", "measures trainers",

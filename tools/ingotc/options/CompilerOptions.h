@@ -35,6 +35,14 @@ struct Tuning {
   std::vector<std::string> words;
 };
 
+/// The settings of --auto.
+struct Planning {
+  /// The samples of a step of all ranks.
+  int64_t globalBatch = 1;
+  /// The command line without these options, and without -o.
+  std::vector<std::string> words;
+};
+
 struct CompilerOptions {
   /// How ingotc was called, and the file names.
   std::string program, model, output;
@@ -57,6 +65,8 @@ struct CompilerOptions {
   /// The file of --plan, and the cluster in it that steps are planned for.
   std::string cluster;
   std::optional<Cluster> plan;
+  /// The settings of --auto; nothing without it.
+  std::optional<Planning> planning;
   /// The GPU of --plan-gpu, by name or file.
   std::string gpu;
   /// Whether it is that of a trainer with --nondeterministic.

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "passes/plan/Layout.h"
+
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace ingot;
+
+std::vector<std::string>
+Layout::getWords(llvm::ArrayRef<std::string> budgets) const {
+  std::vector<std::string> words;
+  auto add = [&](const char *option, const auto &value) {
+    words.push_back(llvm::formatv("--{0}={1}", option, value));
+  };
+  if (tensor > 1)
+    add("mesh", "tensor=" + std::to_string(tensor));
+  else
+    words.push_back("--data-parallel");
+  if (zero > 0)
+    add("zero", zero);
+  add("batch", batch);
+  if (microBatches > 1)
+    add("grad-accumulation", microBatches);
+  if (!budgets[budget].empty())
+    add("memory-budget", budgets[budget]);
+  return words;
+}
+
+std::string Layout::describe(llvm::ArrayRef<std::string> budgets) const {
+  std::string text =
+      llvm::formatv("data={0} tensor={1} zero={2} batch={3}x{4}",
+                    getDataRanks(), tensor, zero, batch, microBatches);
+  if (!budgets[budget].empty())
+    text += " keeping " +
+            llvm::StringRef(budgets[budget]).split(':').second.str();
+  return text;
+}

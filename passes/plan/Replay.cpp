@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "passes/plan/Replay.h"
+
+#include "llvm/ADT/DenseMap.h"
+
+#include <algorithm>
+
+using namespace ingot;
+
+void RankPlan::add(const RankPlan &other, double times) {
+  stepSeconds += times * other.stepSeconds;
+  computeSeconds += times * other.computeSeconds;
+  exchangeSeconds += times * other.exchangeSeconds;
+  exposedSeconds += times * other.exposedSeconds;
+  hostSeconds += times * other.hostSeconds;
+  exchangedBytes += times * other.exchangedBytes;
+  memoryBytes += static_cast<int64_t>(
+      times * static_cast<double>(other.memoryBytes));
+}
+
+namespace {
+
+/// The simulator of one step.
+class Player {
+public:
+  Player(const Trace &trace, const Cluster &cluster, int64_t ranks,
+         ReplayScale scale)
+      : trace(trace), cluster(cluster), scale(scale),
+        dataRanks(std::max<int64_t>(1, ranks / trace.group)) {
+    plan.ranks = ranks;
+  }
+
+  RankPlan play() {
+    takeStep();
+    // A step waits for the exchanges that the previous one has started.
+    if (!ends.empty()) {
+      startNext();
+      takeStep();
+    }
+    plan.stepSeconds = now;
+    plan.memoryBytes = trace.getBytes(dataRanks);
+    return plan;
+  }
+
+private:
+  void takeStep() {
+    for (int64_t i = 1; i < trace.microBatches; ++i)
+      play(trace.micro);
+    play(trace.step);
+  }
+
+  /// Exchanges that are in flight continue in the next step, which starts now.
+  void startNext() {
+    for (auto &[number, end] : ends)
+      end -= now;
+    linkFree -= now;
+    now = 0;
+    plan = RankPlan{plan.ranks};
+  }
+
+  void play(const std::vector<TraceItem> &items) {
+    for (const TraceItem &item : items)
+      switch (item.kind) {
+      case TraceItem::Compute:
+        compute(item);
+        break;
+      case TraceItem::Start:
+        begin(item);
+        break;
+      case TraceItem::Wait:
+        finish(item.number);
+        break;
+      case TraceItem::Exchange:
+        exchange(item);
+      }
+  }
+
+  void begin(const TraceItem &item) {
+    if (dataRanks == 1)
+      return;
+    Exchange kind = item.isCompressed ? Exchange::AllGather : item.exchange;
+    double bytes = item.isCompressed
+                       ? static_cast<double>(dataRanks) * item.bytes
+                       : item.bytes;
+    double seconds = cluster.getSeconds(kind, bytes, dataRanks, trace.group);
+    linkFree = std::max(now, linkFree) + seconds;
+    count(seconds, bytes);
+    double host = cluster.getHostSeconds(kind, bytes, dataRanks);
+    plan.hostSeconds += host;
+    now += host;
+    ends[item.number] = linkFree;
+  }
+
+  void finish(int64_t number) {
+    double wait = std::max(0.0, ends.lookup(number) - now);
+    ends.erase(number);
+    plan.exposedSeconds += wait;
+    now += wait;
+  }
+
+  /// Others wait meanwhile, also for links that exchange something else.
+  void exchange(const TraceItem &item) {
+    double bytes = scale.exchange * item.bytes;
+    int64_t ranks = item.among == TraceItem::Group  ? trace.group
+                    : item.among == TraceItem::Data ? dataRanks
+                                                    : dataRanks * trace.group;
+    int64_t stride = item.among == TraceItem::Data ? trace.group : 1;
+    double seconds = item.times *
+                     cluster.getSeconds(item.exchange, bytes, ranks, stride);
+    double host =
+        item.times * cluster.getHostSeconds(item.exchange, bytes, ranks);
+    count(seconds, item.times * bytes);
+    plan.exposedSeconds += seconds;
+    plan.hostSeconds += host;
+    now += seconds + host;
+  }
+
+  void count(double seconds, double bytes) {
+    plan.exchangeSeconds += seconds;
+    plan.exchangedBytes += bytes;
+  }
+
+  void compute(const TraceItem &item) {
+    double seconds = item.seconds;
+    // Ranks share what is computed of a bucket in shards.
+    if (item.isShared)
+      seconds = trace.launchSeconds +
+                std::max(0.0, seconds - trace.launchSeconds) /
+                    static_cast<double>(dataRanks);
+    seconds *= item.times * scale.all * (item.isShared ? 1 : scale.compute);
+    now += seconds;
+    plan.computeSeconds += seconds;
+  }
+
+  const Trace &trace;
+  const Cluster &cluster;
+  ReplayScale scale;
+  int64_t dataRanks;
+  RankPlan plan;
+  double now = 0, linkFree = 0;
+  /// The end times of the exchanges in flight, by number: of their function, or
+  /// of states.
+  llvm::DenseMap<int64_t, double> ends;
+};
+
+} // namespace
+
+RankPlan ingot::replay(const Trace &trace, const Cluster &cluster,
+                       int64_t ranks, ReplayScale scale) {
+  return Player(trace, cluster, ranks, scale).play();
+}
+
+double ingot::getMeasuredScale(const Trace &trace, const Cluster &cluster) {
+  if (!cluster.stepSeconds)
+    return 1;
+  Cluster none;
+  return *cluster.stepSeconds /
+         replay(trace, none, trace.group).computeSeconds;
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// Compiles steps of a model with few of its blocks, to be replayed.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_TOOLS_INGOTC_PLAN_SAMPLER_H
+#define INGOT_TOOLS_INGOTC_PLAN_SAMPLER_H
+
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "passes/plan/Estimate.h"
+#include "tools/ingotc/options/CompilerOptions.h"
+
+#include <map>
+
+namespace ingot {
+
+/// The model is imported once for each batch; each step is compiled from a copy
+/// of its first blocks.
+class Sampler {
+public:
+  using Words = std::vector<std::string>;
+
+  /// `words`: the command line without what is planned.
+  explicit Sampler(Words words);
+
+  /// How many blocks of each run are compiled: `few`, and if the model has more
+  /// than `more`, again that many.
+  struct Size {
+    int64_t few, more;
+  };
+  static constexpr Size kSmall = {2, 4}, kLarge = {4, 8};
+
+  /// Compiles the step for the command line with further options at its end.
+  /// Throws runtime::Error.
+  BlockTraces compile(const Words &more, Size size);
+
+  /// What the model of a GPU says: the time of a step as a multiple of the
+  /// calls' bounds, and the GPU's memory, 0 if it is not known.
+  struct Device {
+    double scale = 1, memoryBytes = 0;
+  };
+  /// Returns that of the step, for other targets nothing. Throws runtime::Error.
+  Device describeDevice(const Words &more);
+
+  /// Parses the command line with further options at its end.
+  CompilerOptions parse(const Words &more) const;
+
+private:
+  struct Reduced {
+    mlir::OwningOpRef<mlir::ModuleOp> few;
+    /// The same with more blocks of one run, and how often what they add is
+    /// added.
+    std::vector<std::pair<mlir::OwningOpRef<mlir::ModuleOp>, double>> more;
+  };
+  const Reduced &import(const CompilerOptions &options, Size size);
+  /// Runs the compiler's passes on a copy of the module up to placed steps.
+  mlir::OwningOpRef<mlir::ModuleOp> place(mlir::ModuleOp module,
+                                          const CompilerOptions &options);
+  /// Throws the first error that passes have reported.
+  [[noreturn]] void throwReported();
+
+  Words words;
+  mlir::MLIRContext context;
+  mlir::ScopedDiagnosticHandler handler;
+  std::string reported;
+  bool blamesOption = false;
+  std::map<std::tuple<int64_t, int64_t>, Reduced> imported;
+};
+
+} // namespace ingot
+
+#endif // INGOT_TOOLS_INGOTC_PLAN_SAMPLER_H
