@@ -83,8 +83,8 @@ static Expected<bool> readPer(const json::Object &object,
   return *text == "rank";
 }
 
-/// Reads `levels`: the ranks of each but the last are a multiple of those of the
-/// one before.
+/// Reads `levels`: the ranks of each but the last are a multiple of those of
+/// the one before.
 static Error readLevels(const json::Array &array,
                         SmallVectorImpl<LinkLevel> &levels) {
   if (array.empty())
@@ -222,13 +222,12 @@ double Cluster::getSeconds(Exchange exchange, double bytes, int64_t count,
   // All ranks of a unit of the level below, and those of them that take part.
   int64_t unit = 1, inUnit = 1;
   for (const LinkLevel &level : levels) {
-    int64_t members =
-        level.ranks == std::numeric_limits<int64_t>::max()
-            ? count
-            : std::clamp<int64_t>(level.ranks / stride, 1, count);
+    int64_t members = level.ranks == std::numeric_limits<int64_t>::max()
+                          ? count
+                          : std::clamp<int64_t>(level.ranks / stride, 1, count);
     int64_t units = divideCeil(members, inUnit);
-    // A ring for each rank of a unit. Of a shared link, all of them have a part,
-    // and so have the rings of other groups.
+    // A ring for each rank of a unit. Of a shared link, all of them have a
+    // part, and so have the rings of other groups.
     double rings = level.isPerRank ? 1 : static_cast<double>(unit);
     double carried = bytes * rings / static_cast<double>(inUnit);
     half += getRingSeconds(level.link, carried, units);

@@ -17,6 +17,11 @@ RankPlan BlockTraces::replay(const Cluster &cluster, int64_t ranks,
     plan.add(ingot::replay(one.trace, cluster, ranks, scale), one.times);
     plan.add(base, -one.times);
   }
+  // Where more blocks hide what few of them expose, less than nothing would be
+  // left.
+  plan.exposedSeconds = std::max(0.0, plan.exposedSeconds);
+  plan.stepSeconds =
+      plan.computeSeconds + plan.hostSeconds + plan.exposedSeconds;
   return plan;
 }
 
@@ -66,8 +71,7 @@ Estimator::Work Estimator::getWork(const Layout &layout) const {
   };
   auto getBytes = [&](const BlockTraces &steps) {
     Cluster none;
-    return static_cast<double>(
-        steps.replay(none, layout.tensor).memoryBytes);
+    return static_cast<double>(steps.replay(none, layout.tensor).memoryBytes);
   };
   const GroupTraces::Budget &plain = traces.budgets.front();
   const GroupTraces::Budget &chosen = traces.budgets[layout.budget];

@@ -31,7 +31,8 @@ struct BlockTraces {
 
   RankPlan replay(const Cluster &cluster, int64_t ranks,
                   ReplayScale scale = {}) const;
-  /// As Trace::getComputeSeconds() and Trace::parameterBytes, of all blocks.
+  /// Return what Trace::getComputeSeconds() and Trace::parameterBytes are of
+  /// all blocks.
   double getComputeSeconds(bool isShared) const;
   double getParameterBytes() const;
 

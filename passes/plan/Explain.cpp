@@ -14,9 +14,9 @@ static constexpr double kMilli = 1e3, kGiga = 1e9, kPercent = 100;
 /// Returns the bytes that calls wait for, as their share of the time of all
 /// exchanges.
 static double getExposedBytes(const RankPlan &plan) {
-  return plan.exchangeSeconds > 0 ? plan.exchangedBytes * plan.exposedSeconds /
-                                        plan.exchangeSeconds
-                                  : 0;
+  return plan.exchangeSeconds > 0
+             ? plan.exchangedBytes * plan.exposedSeconds / plan.exchangeSeconds
+             : 0;
 }
 
 /// Returns the bytes per second that links would have to move in addition so
@@ -38,9 +38,9 @@ static void printRow(llvm::raw_ostream &os, size_t number,
   std::string replayed = "-", gap = "-";
   if (candidate.replay) {
     replayed = formatv("{0:f3}", candidate.replay->stepSeconds * kMilli);
-    gap = formatv("{0:f1}", kPercent * (estimate.stepSeconds /
-                                            candidate.replay->stepSeconds -
-                                        1));
+    gap = formatv(
+        "{0:f1}",
+        kPercent * (estimate.stepSeconds / candidate.replay->stepSeconds - 1));
   }
   const RankPlan &plan = candidate.getPlan();
   os << formatv("{0,2}  {1,-48} {2,12:f3} {3,12} {4,6} {5,10:f2} {6,11:f3} "
@@ -73,10 +73,10 @@ static void printReasons(llvm::raw_ostream &os, size_t number,
     reasons.push_back(formatv("which move {0:f3} GB in its way",
                               getExposedBytes(plan) / kGiga));
     if (std::optional<double> rate = getMissingRate(plan))
-      reasons.push_back(formatv("and {0:f1} GB/s are missing to hide them",
-                                *rate / kGiga));
+      reasons.push_back(
+          formatv("and {0:f1} GB/s are missing to hide them", *rate / kGiga));
     else
-      reasons.push_back("and no call runs beside them");
+      reasons.push_back("and no call runs concurrently with them");
   }
   addTime(plan.hostSeconds - least.hostSeconds, "moves data on cores");
   auto bytes = static_cast<double>(plan.memoryBytes - least.memoryBytes);

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/ingot/ir/Signature.h"
-#include "passes/plan/Blocks.h"
+#include "passes/plan/BlockRuns.h"
 #include "passes/plan/Passes.h"
 
 namespace ingot {

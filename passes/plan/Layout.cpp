@@ -31,7 +31,7 @@ std::string Layout::describe(llvm::ArrayRef<std::string> budgets) const {
       llvm::formatv("data={0} tensor={1} zero={2} batch={3}x{4}",
                     getDataRanks(), tensor, zero, batch, microBatches);
   if (!budgets[budget].empty())
-    text += " keeping " +
-            llvm::StringRef(budgets[budget]).split(':').second.str();
+    text +=
+        " keeping " + llvm::StringRef(budgets[budget]).split(':').second.str();
   return text;
 }

@@ -15,8 +15,8 @@ void RankPlan::add(const RankPlan &other, double times) {
   exposedSeconds += times * other.exposedSeconds;
   hostSeconds += times * other.hostSeconds;
   exchangedBytes += times * other.exchangedBytes;
-  memoryBytes += static_cast<int64_t>(
-      times * static_cast<double>(other.memoryBytes));
+  memoryBytes +=
+      static_cast<int64_t>(times * static_cast<double>(other.memoryBytes));
 }
 
 namespace {
@@ -106,8 +106,8 @@ private:
                     : item.among == TraceItem::Data ? dataRanks
                                                     : dataRanks * trace.group;
     int64_t stride = item.among == TraceItem::Data ? trace.group : 1;
-    double seconds = item.times *
-                     cluster.getSeconds(item.exchange, bytes, ranks, stride);
+    double seconds =
+        item.times * cluster.getSeconds(item.exchange, bytes, ranks, stride);
     double host =
         item.times * cluster.getHostSeconds(item.exchange, bytes, ranks);
     count(seconds, item.times * bytes);
@@ -125,9 +125,9 @@ private:
     double seconds = item.seconds;
     // Ranks share what is computed of a bucket in shards.
     if (item.isShared)
-      seconds = trace.launchSeconds +
-                std::max(0.0, seconds - trace.launchSeconds) /
-                    static_cast<double>(dataRanks);
+      seconds =
+          trace.launchSeconds + std::max(0.0, seconds - trace.launchSeconds) /
+                                    static_cast<double>(dataRanks);
     seconds *= item.times * scale.all * (item.isShared ? 1 : scale.compute);
     now += seconds;
     plan.computeSeconds += seconds;
@@ -155,6 +155,5 @@ double ingot::getMeasuredScale(const Trace &trace, const Cluster &cluster) {
   if (!cluster.stepSeconds)
     return 1;
   Cluster none;
-  return *cluster.stepSeconds /
-         replay(trace, none, trace.group).computeSeconds;
+  return *cluster.stepSeconds / replay(trace, none, trace.group).computeSeconds;
 }

@@ -27,7 +27,7 @@ struct RankPlan {
   /// The planned memory of rank 0, which has the largest shards.
   int64_t memoryBytes = 0;
 
-  /// Adds a plan so many times.
+  /// Adds a plan `times` times.
   void add(const RankPlan &other, double times);
 };
 
@@ -46,8 +46,8 @@ struct ReplayScale {
 RankPlan replay(const Trace &trace, const Cluster &cluster, int64_t ranks,
                 ReplayScale scale = {});
 
-/// Returns the number by which calls are multiplied so that the step of one rank
-/// takes the time that the cluster's file states.
+/// Returns the number by which calls are multiplied so that the step of one
+/// rank takes the time that the cluster's file states.
 double getMeasuredScale(const Trace &trace, const Cluster &cluster);
 
 } // namespace ingot

@@ -59,8 +59,8 @@ private:
     ++result.compared;
     std::vector<Candidate> &best = result.best;
     // What fits is only asked for while nothing does.
-    if (best.size() == count && estimator.getBound(layout) >=
-                                    best.back().estimate.stepSeconds)
+    if (best.size() == count &&
+        estimator.getBound(layout) >= best.back().estimate.stepSeconds)
       return;
     Candidate candidate{layout, estimator.estimate(layout), std::nullopt, {}};
     int64_t bytes = candidate.estimate.memoryBytes;
@@ -69,11 +69,11 @@ private:
     if (static_cast<double>(bytes) > space.memoryBytes)
       return;
     ++result.fitting;
-    auto at = std::upper_bound(
-        best.begin(), best.end(), candidate,
-        [](const Candidate &a, const Candidate &b) {
-          return a.estimate.stepSeconds < b.estimate.stepSeconds;
-        });
+    auto at = std::upper_bound(best.begin(), best.end(), candidate,
+                               [](const Candidate &a, const Candidate &b) {
+                                 return a.estimate.stepSeconds <
+                                        b.estimate.stepSeconds;
+                               });
     best.insert(at, std::move(candidate));
     if (best.size() > count)
       best.pop_back();
@@ -87,7 +87,7 @@ private:
 
 } // namespace
 
-SearchResult ingot::search(const SearchSpace &space,
-                           const Estimator &estimator, size_t count) {
+SearchResult ingot::search(const SearchSpace &space, const Estimator &estimator,
+                           size_t count) {
   return Searcher(space, estimator, count).run();
 }

@@ -34,7 +34,7 @@ struct SearchSpace {
 struct Candidate {
   Layout layout;
   RankPlan estimate;
-  /// What a replay of the compiled step says; nothing before.
+  /// The replay of the compiled step; nothing before it.
   std::optional<RankPlan> replay;
   /// Why it cannot be compiled, if so.
   std::string problem;
@@ -46,7 +46,7 @@ struct SearchResult {
   /// The layouts that take the least time of those that fit, in their order.
   std::vector<Candidate> best;
   size_t compared = 0, fitting = 0;
-  /// Of all, the one that takes the least memory.
+  /// The one that takes the least memory, whether it fits or not.
   std::optional<Candidate> smallest;
 };
 

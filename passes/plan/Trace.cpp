@@ -37,11 +37,10 @@ static TraceItem readExchange(exec::CallOp call, int64_t times) {
                : desc.axes == INGOT_DATA ? TraceItem::Data
                                          : TraceItem::All;
   bool gathers = call.getAbiEntry().symbol == "ingot_all_gather";
-  item.exchange =
-      gathers ? abi::Exchange::AllGather : abi::Exchange::AllReduce;
+  item.exchange = gathers ? abi::Exchange::AllGather : abi::Exchange::AllReduce;
   // The result is what all ranks have together.
-  item.bytes =
-      static_cast<double>(byteSize(cast<ShapedType>(call.getArgs().back().getType())));
+  item.bytes = static_cast<double>(
+      byteSize(cast<ShapedType>(call.getArgs().back().getType())));
   return item;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// What a placed step does, in its order: what it computes, exchanges and waits
-// for. Small enough that thousands of clusters and layouts can be replayed.
+// The calls, exchanges and waits of a placed step in their order: small enough
+// that thousands of clusters and layouts can be replayed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +20,8 @@ struct TraceItem {
   enum Kind {
     /// A kernel or a library call.
     Compute,
-    /// An exchange begins that calls need not wait for, and a call waits for it.
+    /// An exchange begins that calls need not wait for, and a call waits for
+    /// it.
     Start,
     Wait,
     /// An exchange that the next call needs.
@@ -31,7 +32,8 @@ struct TraceItem {
   /// Whether ranks share what is computed: an update of a shard.
   bool isShared = false;
   abi::Exchange exchange = abi::Exchange::None;
-  /// What is exchanged. Of compressed buckets each rank's part is sent to all.
+  /// The bytes that are exchanged. Of compressed buckets each rank's part is
+  /// sent to all.
   double bytes = 0;
   bool isCompressed = false;
   /// The ranks of an exchange that the next call needs: those that compute a
@@ -63,7 +65,7 @@ struct Trace {
   /// Returns the time of calls of a step without micro-batches before it, of
   /// those whose work ranks share, or of the others.
   double getComputeSeconds(bool isShared) const;
-  /// Returns the memory of a rank that shares with so many others.
+  /// Returns the memory of one of `dataRanks` ranks that share states.
   int64_t getBytes(int64_t dataRanks) const;
 };
 

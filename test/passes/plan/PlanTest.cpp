@@ -119,8 +119,8 @@ static Estimator makeEstimator(const Cluster &cluster) {
         Trace trace = makeTrace(1e7);
         trace.group = tensor;
         for (TraceItem &item : trace.step)
-          item.seconds *= samples * (budget ? 1.3 : 1.0) /
-                          static_cast<double>(tensor);
+          item.seconds *=
+              samples * (budget ? 1.3 : 1.0) / static_cast<double>(tensor);
         trace.peakBytes =
             static_cast<int64_t>((4000 + samples * (budget ? 200 : 1000)) /
                                  static_cast<double>(tensor));

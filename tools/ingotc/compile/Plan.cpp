@@ -34,8 +34,7 @@ std::string ingot::describePlans(ModuleOp module, const Cluster &cluster) {
         {"exchange_ms", plan.exchangeSeconds * 1e3},
         {"exposed_ms", plan.exposedSeconds * 1e3},
         {"host_ms", plan.hostSeconds * 1e3},
-        {"samples_per_s",
-         static_cast<double>(all) / plan.stepSeconds},
+        {"samples_per_s", static_cast<double>(all) / plan.stepSeconds},
         {"memory_bytes", plan.memoryBytes}});
   }
   std::string text;

@@ -323,11 +323,12 @@ static CLI::Option *addPlanning(CLI::App &app, CompilerOptions &options,
                  "cluster in this JSON file (docs/cluster.md)")
       ->type_name("FILE.json")
       ->group(group);
-  app.add_flag("--auto", isAutomatic,
-               "find the mesh, ZeRO stage, micro-batches and recomputation with "
-               "which the cluster of --plan takes steps of --global-batch "
-               "samples fastest, say why others are slower, and print the "
-               "command line; -o writes its trainer")
+  app.add_flag(
+         "--auto", isAutomatic,
+         "find the mesh, ZeRO stage, micro-batches and recomputation with "
+         "which the cluster of --plan takes steps of --global-batch "
+         "samples fastest, say why others are slower, and print the "
+         "command line; -o writes its trainer")
       ->disable_flag_override()
       ->configurable(false)
       ->needs("--plan")
@@ -423,8 +424,7 @@ static void checkPlanning(const CompilerOptions &options, bool isAutomatic,
   if (tuning.globalBatch && isTuned && options.import.batch)
     throw usageError("--global-batch", "excludes --batch",
                      "leave one of them out");
-  if (!options.cluster.empty() && !isAutomatic &&
-      !options.pipeline->hasRanks())
+  if (!options.cluster.empty() && !isAutomatic && !options.pipeline->hasRanks())
     throw usageError("--plan", "requires --data-parallel",
                      "add --data-parallel, --mesh or --auto");
   if (!isAutomatic)
@@ -445,8 +445,8 @@ static void checkPlanning(const CompilerOptions &options, bool isAutomatic,
 
 static void keepGiven(const CLI::App &app, CompilerOptions &options) {
   constexpr llvm::StringLiteral others[] = {
-      "auto",   "config",   "dump-passes", "output",  "plan",
-      "plan-gpu", "report",      "remarks", "print-pipeline"};
+      "auto",     "config", "dump-passes", "output",        "plan",
+      "plan-gpu", "report", "remarks",     "print-pipeline"};
   for (const CLI::Option *option : app.get_options()) {
     if (option->count() == 0 || option->get_lnames().empty() ||
         !option->get_configurable())
@@ -547,6 +547,9 @@ ingot::parseCompilerOptions(int argc, const char *const *argv) {
     options.pipeline->level = 0;
     options.import.loops = "unrolled";
   }
+  // Ranks are what --auto plans.
+  if (isAutomatic && !options.pipeline->hasRanks())
+    options.pipeline->dataParallel = true;
   if (llvm::Error error = options.pipeline->check())
     throwUserError(std::move(error));
   registerIngotTargets();

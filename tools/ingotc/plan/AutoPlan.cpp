@@ -5,7 +5,7 @@
 #include "passes/plan/Explain.h"
 #include "runtime/core/Error.h"
 #include "tools/ingotc/compile/Compiler.h"
-#include "tools/ingotc/plan/Sampler.h"
+#include "tools/ingotc/plan/StepSampler.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -29,6 +29,9 @@ private:
   /// Compiles what estimates for these ranks that compute together are made of.
   /// Returns whether there is such a step; if not, `left` says why.
   bool sample(int64_t tensor, Estimator &estimator);
+  /// Samples more and more ranks that compute together, until that makes steps
+  /// slower. Returns whether there is any step.
+  bool sampleAll(Estimator &estimator);
   void replayBest(SearchResult &result);
   bool isGiven(const char *option) const {
     return given.given.count(option) > 0;
@@ -39,11 +42,11 @@ private:
   const CompilerOptions &given;
   const Planning &planning;
   Cluster cluster;
-  Sampler sampler;
+  StepSampler sampler;
   SearchSpace space;
-  /// What may be computed again: shares of activations that are kept.
+  /// The shares of activations that are kept; others are computed again.
   std::vector<std::string> budgets = {""};
-  Sampler::Device device;
+  StepSampler::Device device;
   std::string left;
 };
 
@@ -85,11 +88,12 @@ void Planner::findSpace() {
       space.tensor = {1};
   }
   space.batch = given.import.batch.value_or(0);
-  space.zero = {0, 1, 2, 3};
+  // The second stage takes less memory than the first, and no more time.
+  space.zero = {0, 2, 3};
   if (isGiven("zero"))
     space.zero = {given.pipeline->zero};
   if (!isGiven("memory-budget"))
-    budgets = {"", "at-least:60%", "at-least:30%", "at-least:10%"};
+    budgets = {"", "at-least:50%", "at-least:10%"};
   space.budgets = budgets.size();
 }
 
@@ -98,18 +102,20 @@ bool Planner::sample(int64_t tensor, Estimator &estimator) {
   layout.ranks = space.ranks;
   layout.tensor = tensor;
   GroupTraces traces;
-  traces.stage = space.zero.front();
+  // Where memory is short, states are divided first: what else is computed
+  // again is known of such a step.
+  traces.stage = space.zero.back();
   traces.samples = std::max<int64_t>(1, space.batch);
   auto compile = [&](unsigned zero, size_t budget, int64_t batch) {
     layout.zero = zero;
     layout.budget = budget;
     layout.batch = batch;
-    return sampler.compile(getWords(layout), Sampler::kSmall);
+    return sampler.compile(getWords(layout), StepSampler::kSmall);
   };
   try {
     for (size_t budget = 0; budget < budgets.size(); ++budget)
-      traces.budgets.push_back({compile(traces.stage, budget, 1),
-                                compile(traces.stage, budget, 2)});
+      traces.budgets.push_back(
+          {compile(traces.stage, budget, 1), compile(traces.stage, budget, 2)});
     // A batch that is given is that of both.
     for (unsigned zero : space.zero)
       traces.stages[zero] = zero == traces.stage ? traces.budgets.front().one
@@ -124,19 +130,41 @@ bool Planner::sample(int64_t tensor, Estimator &estimator) {
   return true;
 }
 
+bool Planner::sampleAll(Estimator &estimator) {
+  bool isAny = false;
+  std::optional<double> before;
+  for (int64_t tensor : space.tensor) {
+    if (!sample(tensor, estimator))
+      continue;
+    isAny = true;
+    SearchSpace one = space;
+    one.tensor = {tensor};
+    SearchResult found = search(one, estimator, 1);
+    if (found.best.empty())
+      continue;
+    // Exchanges grow with the ranks that compute together, and what they save
+    // in memory and in other exchanges shrinks.
+    double seconds = found.best.front().estimate.stepSeconds;
+    constexpr double margin = 1.02;
+    if (before && seconds > margin * *before)
+      break;
+    before = seconds;
+  }
+  return isAny;
+}
+
 void Planner::replayBest(SearchResult &result) {
   for (Candidate &candidate : result.best)
     try {
       BlockTraces traces =
-          sampler.compile(getWords(candidate.layout), Sampler::kLarge);
+          sampler.compile(getWords(candidate.layout), StepSampler::kLarge);
       candidate.replay =
           traces.replay(cluster, space.ranks, {1, 1, device.scale});
       if (static_cast<double>(candidate.replay->memoryBytes) >
           space.memoryBytes)
-        candidate.problem =
-            llvm::formatv("takes {0:f2} GB when it is compiled",
-                          static_cast<double>(candidate.replay->memoryBytes) /
-                              1e9);
+        candidate.problem = llvm::formatv(
+            "takes {0:f2} GB when it is compiled",
+            static_cast<double>(candidate.replay->memoryBytes) / 1e9);
     } catch (const runtime::Error &error) {
       candidate.problem = error.what();
     }
@@ -147,8 +175,7 @@ void Planner::replayBest(SearchResult &result) {
 }
 
 int Planner::run() {
-  device = sampler.describeDevice(isGiven("batch") ? Words{}
-                                                   : Words{"--batch=1"});
+  device = sampler.describeDevice(getWords(Layout()));
   findSpace();
   if (cluster.stepSeconds)
     throw runtime::badInput(given.cluster,
@@ -156,16 +183,13 @@ int Planner::run() {
                             "many",
                             "leave it out, and name the --machine");
   Estimator estimator(cluster, device.scale);
-  bool isAny = false;
-  for (int64_t tensor : space.tensor)
-    isAny |= sample(tensor, estimator);
-  if (!isAny) {
+  if (!sampleAll(estimator)) {
     // Says why.
     Layout layout;
     layout.ranks = space.ranks;
     layout.tensor = space.tensor.front();
-    layout.zero = space.zero.front();
-    (void)sampler.compile(getWords(layout), Sampler::kSmall);
+    layout.zero = space.zero.back();
+    (void)sampler.compile(getWords(layout), StepSampler::kSmall);
   }
   constexpr size_t count = 6;
   SearchResult result = search(space, estimator, count);
@@ -173,13 +197,12 @@ int Planner::run() {
   if (result.best.empty() && result.smallest)
     throw runtime::usageError(
         "--auto",
-        llvm::formatv("no layout of {0} ranks fits {1:f1} GB: {2} takes {3:f1} "
-                      "GB",
-                      space.ranks, space.memoryBytes / 1e9,
-                      result.smallest->layout.describe(budgets),
-                      static_cast<double>(
-                          result.smallest->estimate.memoryBytes) /
-                          1e9),
+        llvm::formatv(
+            "no layout of {0} ranks fits {1:f1} GB: {2} takes {3:f1} "
+            "GB",
+            space.ranks, space.memoryBytes / 1e9,
+            result.smallest->layout.describe(budgets),
+            static_cast<double>(result.smallest->estimate.memoryBytes) / 1e9),
         "plan for more ranks, or ranks with more memory");
   if (result.best.empty())
     throw runtime::usageError(

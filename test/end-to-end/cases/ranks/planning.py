@@ -119,4 +119,4 @@ def errors(ingot):
     refuse(2, ["requires --data-parallel"], cluster(ingot))
     refuse(2, ["63 samples cannot be divided"], cluster(ingot), "--auto", "--global-batch", "63")
     refuse(2, ["no layout of 8 ranks fits"], cluster(ingot, memory_gb=1e-6), *auto)
-    refuse(3, ["no multiple"], cluster(ingot, ranks=[3]), "--mesh", "tensor=2")
+    refuse(3, ["no multiple"], cluster(ingot, ranks=[3]), "--mesh", "tensor=2", "--batch", "8")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "passes/plan/Blocks.h"
+#include "passes/plan/BlockRuns.h"
 
 #include "dialects/ingot/ir/Signature.h"
 #include "llvm/ADT/StringSet.h"
@@ -91,22 +91,25 @@ private:
   /// can take their place.
   bool canBeShortened(const BlockRun &run) const {
     int64_t end = run.first + run.length * run.count;
-    for (int64_t at = run.first; at < end - run.length; ++at)
-      for (Operation *user : ops[at]->getUsers()) {
-        auto found = numbers.find(user);
-        bool isBehind = found == numbers.end() || found->second >= end;
-        // Of blocks that stay, everything can be read.
-        constexpr int64_t staying = 2;
-        if (isBehind && at >= run.first + staying * run.length &&
-            !isUpdate(user))
+    // Of blocks that stay, everything can be read.
+    constexpr int64_t staying = 2;
+    for (int64_t at = run.first + staying * run.length; at < end - run.length;
+         ++at)
+      for (OpOperand &use : ops[at]->getUses())
+        if (isBehind(use.getOwner(), end) && !isUpdate(use))
           return false;
-      }
     return true;
   }
 
-  /// Whether an op is the return, whose results of states go with the block.
-  static bool isUpdate(Operation *user) {
-    return user->hasTrait<OpTrait::IsTerminator>();
+  bool isBehind(Operation *user, int64_t end) const {
+    auto found = numbers.find(user);
+    return found == numbers.end() || found->second >= end;
+  }
+
+  /// Whether a use is a result for a state, which goes with its block.
+  bool isUpdate(OpOperand &use) const {
+    return use.getOwner() == signature.getReturn() &&
+           signature.resultState(use.getOperandNumber());
   }
 
   /// Finds the run that covers most of a range of ops, and others beside it.

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef INGOT_PASSES_PLAN_BLOCKS_H
-#define INGOT_PASSES_PLAN_BLOCKS_H
+#ifndef INGOT_PASSES_PLAN_BLOCKRUNS_H
+#define INGOT_PASSES_PLAN_BLOCKRUNS_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -31,4 +31,4 @@ void keepBlocks(mlir::func::FuncOp function, llvm::ArrayRef<BlockRun> runs,
 
 } // namespace ingot
 
-#endif // INGOT_PASSES_PLAN_BLOCKS_H
+#endif // INGOT_PASSES_PLAN_BLOCKRUNS_H

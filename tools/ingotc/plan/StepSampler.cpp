@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "tools/ingotc/plan/Sampler.h"
+#include "tools/ingotc/plan/StepSampler.h"
 
 #include "dialects/ingot/ir/Diagnostics.h"
 #include "dialects/ingot/ir/Signature.h"
@@ -17,8 +17,9 @@
 using namespace mlir;
 using namespace ingot;
 
-Sampler::Sampler(Words words)
-    : words(std::move(words)), handler(&context, [this](Diagnostic &diagnostic) {
+StepSampler::StepSampler(Words words)
+    : words(std::move(words)),
+      handler(&context, [this](Diagnostic &diagnostic) {
         if (diagnostic.getSeverity() != DiagnosticSeverity::Error ||
             !reported.empty())
           return;
@@ -33,7 +34,7 @@ Sampler::Sampler(Words words)
   context.printOpOnDiagnostic(false);
 }
 
-CompilerOptions Sampler::parse(const Words &more) const {
+CompilerOptions StepSampler::parse(const Words &more) const {
   Words all = words;
   all.insert(all.end(), more.begin(), more.end());
   all.insert(all.end(), {"-o", "trainer"});
@@ -46,7 +47,7 @@ CompilerOptions Sampler::parse(const Words &more) const {
   return options;
 }
 
-void Sampler::throwReported() {
+void StepSampler::throwReported() {
   // As it was printed: `error: WHERE: WHAT`, and a hint.
   auto [first, rest] = StringRef(reported).split('\n');
   first.consume_front("error: ");
@@ -59,19 +60,15 @@ void Sampler::throwReported() {
   throw error;
 }
 
-const Sampler::Reduced &Sampler::import(const CompilerOptions &options,
-                                        Size size) {
-  auto [found, isNew] =
-      imported.try_emplace({options.import.batch.value_or(0), size.few});
-  Reduced &reduced = found->second;
-  if (!isNew)
-    return reduced;
-  auto model =
-      onnx_import::importOnnx(options.model, options.import, context);
-  if (failed(model)) {
-    imported.erase(found);
+const StepSampler::Reduced &StepSampler::import(const CompilerOptions &options,
+                                                Size size) {
+  std::tuple key(options.import.batch.value_or(0), size.few);
+  if (auto found = imported.find(key); found != imported.end())
+    return found->second;
+  Reduced reduced;
+  auto model = onnx_import::importOnnx(options.model, options.import, context);
+  if (failed(model))
     throwReported();
-  }
   checkTrainable(*model->module, options);
   func::FuncOp forward = findFunction(*model->module, kForwardName);
   auto runs = forward ? findBlockRuns(forward) : SmallVector<BlockRun>();
@@ -94,11 +91,11 @@ const Sampler::Reduced &Sampler::import(const CompilerOptions &options,
                               static_cast<double>(run.count - size.few) /
                                   static_cast<double>(size.more - size.few));
   }
-  return reduced;
+  return imported.emplace(key, std::move(reduced)).first->second;
 }
 
-OwningOpRef<ModuleOp> Sampler::place(ModuleOp module,
-                                     const CompilerOptions &options) {
+OwningOpRef<ModuleOp> StepSampler::place(ModuleOp module,
+                                         const CompilerOptions &options) {
   OwningOpRef<ModuleOp> copy = module.clone();
   PassManager manager(&context);
   manager.enableVerifier(false);
@@ -109,7 +106,7 @@ OwningOpRef<ModuleOp> Sampler::place(ModuleOp module,
   return copy;
 }
 
-BlockTraces Sampler::compile(const Words &more, Size size) {
+BlockTraces StepSampler::compile(const Words &more, Size size) {
   CompilerOptions options = parse(more);
   const Reduced &model = import(options, size);
   BlockTraces traces;
@@ -119,20 +116,22 @@ BlockTraces Sampler::compile(const Words &more, Size size) {
   return traces;
 }
 
-Sampler::Device Sampler::describeDevice(const Words &more) {
+StepSampler::Device StepSampler::describeDevice(const Words &more) {
   CompilerOptions options = parse(more);
   const TargetDevice *device = options.target->findDevice();
   if (!device)
     return {};
-  OwningOpRef<ModuleOp> module =
-      place(*import(options, kSmall).few, options);
+  OwningOpRef<ModuleOp> module = place(*import(options, kSmall).few, options);
   Trace trace = readTrace(*module);
   PassManager manager(&context);
   device->addPipeline(manager);
   if (failed(manager.run(*module)))
     throwReported();
   auto timeline = gpu_model::predictStep(*module, /*isOrdered=*/true);
-  return {timeline->seconds /
-              replay(trace, Cluster(), trace.group).computeSeconds,
+  double seconds = 0;
+  for (const gpu_model::Node &node : timeline->nodes)
+    if (node.kind != "collective")
+      seconds += node.time.seconds;
+  return {seconds / replay(trace, Cluster(), trace.group).computeSeconds,
           Machine::of(*module).getGpu().memoryBytes};
 }

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef INGOT_TOOLS_INGOTC_PLAN_SAMPLER_H
-#define INGOT_TOOLS_INGOTC_PLAN_SAMPLER_H
+#ifndef INGOT_TOOLS_INGOTC_PLAN_STEPSAMPLER_H
+#define INGOT_TOOLS_INGOTC_PLAN_STEPSAMPLER_H
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
@@ -20,30 +20,31 @@ namespace ingot {
 
 /// The model is imported once for each batch; each step is compiled from a copy
 /// of its first blocks.
-class Sampler {
+class StepSampler {
 public:
   using Words = std::vector<std::string>;
 
   /// `words`: the command line without what is planned.
-  explicit Sampler(Words words);
+  explicit StepSampler(Words words);
 
-  /// How many blocks of each run are compiled: `few`, and if the model has more
-  /// than `more`, again that many.
+  /// How many blocks of each run are compiled: all of up to `more`, else `few`,
+  /// and again `more`.
   struct Size {
     int64_t few, more;
   };
-  static constexpr Size kSmall = {2, 4}, kLarge = {4, 8};
+  static constexpr Size kSmall = {2, 3}, kLarge = {3, 5};
 
   /// Compiles the step for the command line with further options at its end.
   /// Throws runtime::Error.
   BlockTraces compile(const Words &more, Size size);
 
-  /// What the model of a GPU says: the time of a step as a multiple of the
-  /// calls' bounds, and the GPU's memory, 0 if it is not known.
+  /// The time of calls by the model of a GPU as a multiple of their bounds, and
+  /// the GPU's memory, 0 if it is not known.
   struct Device {
     double scale = 1, memoryBytes = 0;
   };
-  /// Returns that of the step, for other targets nothing. Throws runtime::Error.
+  /// Returns that of the step, for other targets nothing. Throws
+  /// runtime::Error.
   Device describeDevice(const Words &more);
 
   /// Parses the command line with further options at its end.
@@ -52,7 +53,7 @@ public:
 private:
   struct Reduced {
     mlir::OwningOpRef<mlir::ModuleOp> few;
-    /// The same with more blocks of one run, and how often what they add is
+    /// Models with more blocks of one run, and how often what they add is
     /// added.
     std::vector<std::pair<mlir::OwningOpRef<mlir::ModuleOp>, double>> more;
   };
@@ -73,4 +74,4 @@ private:
 
 } // namespace ingot
 
-#endif // INGOT_TOOLS_INGOTC_PLAN_SAMPLER_H
+#endif // INGOT_TOOLS_INGOTC_PLAN_STEPSAMPLER_H
