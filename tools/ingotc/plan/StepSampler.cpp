@@ -9,7 +9,7 @@
 #include "passes/Pipeline.h"
 #include "passes/Registration.h"
 #include "passes/cost/gpu/Timeline.h"
-#include "passes/plan/Blocks.h"
+#include "passes/plan/BlockRuns.h"
 #include "runtime/core/Error.h"
 #include "tools/ingotc/checks/ModelChecks.h"
 #include "tools/ingotc/compile/MeasuredProfile.h"

@@ -40,21 +40,16 @@ def plan(ingot, model, described, *flags, samples=64):
 def layouts(ingot):
     """Estimates are what compiled steps replay, memory decides what fits, and the reasons say what others take."""
     model = write_language_model(ingot.path("model.onnx"), **SMALL)
-    said, rows = plan(ingot, model, cluster(ingot))
-    check(len(rows) == 6, f"{len(rows)} rows in {said}")
+    # What is given stays, and what is left is quick to compare.
+    given = ["--zero", "2", "--memory-budget", "at-least:100%", "--mesh", "tensor=2"]
+    said, rows = plan(ingot, model, cluster(ingot), *given)
+    check(len(rows) > 1, f"{len(rows)} rows in {said}")
     check([row[7] for row in rows] == sorted(row[7] for row in rows), f"not in order: {said}")
     for row in rows:
         check(abs(row[8]) <= 5, f"an estimate differs by more than 5 %: {said}")
         check(row[9] <= 1, f"more memory than there is: {said}")
-        check(row[1] * row[2] == 8 and row[1] * row[4] * row[5] == 64, f"other ranks or samples: {said}")
+        check(row[1:4] == [4, 2, 2] and row[1] * row[4] * row[5] == 64, f"other ranks or samples: {said}")
     check("why the others are slower" in said, said)
-    # With little memory, states are divided, or activations computed again.
-    least, tight = plan(ingot, model, cluster(ingot, memory_gb=0.08))
-    check(all(row[9] <= 0.08 for row in tight), least)
-    check(tight[0][7] >= rows[0][7], f"less memory is faster: {least}")
-    # What is given stays.
-    said, rows = plan(ingot, model, cluster(ingot), "--zero", "2")
-    check(all(row[3] == 2 for row in rows), said)
 
 
 @case("plan-trainer")
