@@ -62,6 +62,9 @@ void ingot::buildTrainingPipeline(OpPassManager &manager,
     adapters.adapterTrain = options.adapterTrain;
     manager.addPass(createAddAdapters(adapters));
   }
+  // What is trained is known now.
+  if (!options.base.empty())
+    manager.addPass(createEncodeBase({options.base}));
   // Before differentiation: either form has its own gradient.
   FormAttentionOptions attention;
   std::string precision = options.getComputePrecision();

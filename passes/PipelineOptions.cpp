@@ -58,6 +58,13 @@ llvm::Error PipelineOptions::check() const {
   if (adapter.empty() && !adapterTrain.getGivenTexts().empty())
     return makeOptionError(adapterTrain.getName(), "requires --adapter",
                            "add --adapter, or use --trainable");
+  for (auto [isUnsupported, what] :
+       {std::pair(target != "cpu", "is not on GPUs yet"),
+        std::pair(!mesh.empty(), "is not on a mesh yet")})
+    if (!base.getGivenTexts().empty() && isUnsupported)
+      return makeOptionError(base.getName(), what,
+                             "compile for CPUs without --mesh, or leave the "
+                             "weights as they are");
   auto comm = GradComm::parse(gradComm);
   if (!comm)
     return comm.takeError();

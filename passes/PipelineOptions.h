@@ -11,6 +11,7 @@
 #define INGOT_PASSES_PIPELINEOPTIONS_H
 
 #include "passes/options/AdapterRule.h"
+#include "passes/options/BaseRule.h"
 #include "passes/options/TargetOptions.h"
 
 namespace ingot {
@@ -59,6 +60,12 @@ struct PipelineOptions : OptionTable,
   Setting<NamePattern> adapterTrain{
       *this, "adapter-train REGEX",
       "parameters that are trained beside adapters (regular expression)"};
+  Setting<BaseRule> base{
+      *this, "base KIND:SETTINGS@REGEX",
+      "store weights of linear layers that are not trained in 4 or 8 bits: "
+      "nf4, fp4, int8 or int4, with block=N numbers of one scale (64), and "
+      "double for scales in 8 bits, as in nf4:block=64,double; with an "
+      "expression those whose names it finds"};
   Setting<bool> clip{*this, "clip",
                      "compile in gradient clipping by global norm"};
   Setting<bool> guard{

@@ -96,7 +96,7 @@ static bool isValues(Attribute attribute) {
 
 static bool isHome(Attribute attribute) {
   auto home = dyn_cast<StringAttr>(attribute);
-  return home && (home == "mapped" || home == "file");
+  return home && (home == "mapped" || home == "file" || home == "encoded");
 }
 
 LogicalResult ExecDialect::verifyOperationAttribute(Operation *op,
@@ -117,7 +117,7 @@ LogicalResult ExecDialect::verifyOperationAttribute(Operation *op,
     return check(isModule, isa<UnitAttr>(value), "a unit, on a module");
   if (name == kHomeAttr)
     return check(isa<StateOp>(op), isHome(value),
-                 "'mapped' or 'file', on a state");
+                 "'mapped', 'file' or 'encoded', on a state");
   if (name == kMessagesAttr)
     return check(isModule, isMessages(value), "#exec.message, on a module");
   if (name == kManifestAttr || name == kDeviceCodeAttr ||

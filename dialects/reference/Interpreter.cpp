@@ -23,6 +23,7 @@ static const Registry &getRegistry() {
     registerIndexing(filled);
     registerReduction(filled);
     registerContraction(filled);
+    registerEncoding(filled);
     registerAttention(filled);
     registerCollective(filled);
     registerExchange(filled);

@@ -12,6 +12,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
 #include "passes/options/AdapterRule.h"
+#include "passes/options/BaseRule.h"
 
 namespace ingot {
 

@@ -57,4 +57,38 @@ def AddAdapters : Pass<"ingot-add-adapters", "::mlir::ModuleOp"> {
   let statistics = [Statistic<"numAdapters", "adapters", "adapters added">];
 }
 
+def EncodeBase : Pass<"ingot-encode-base", "::mlir::ModuleOp"> {
+  let summary = "stores weights that are not trained as codes";
+  let description = [{
+    The weights of linear layers that are frozen are encoded in blocks (docs/spec/encoding.md): as quantiles of a normal
+    distribution (`nf4`: Dettmers et al., "QLoRA: efficient finetuning of quantized LLMs", NeurIPS 2023), floats or
+    integers of 4 bits, or integers of 8 bits. Blocks follow the elements as they are stored. Matmuls decode them
+    (`decoded_matmul`), so that neither the state nor the plan has the whole matrix as numbers.
+
+    Weights in fp32 are encoded that only matmuls read as their right operand, but that of the head, whose result is an
+    output of the model; with an expression those whose names it finds. Remarks say why others are left out.
+
+    The weight stays as a state without memory, whose value the states of its parts have (`ingot.encoding`).
+
+    Before, with `base=nf4`:
+    ```mlir
+    ingot.state frozen @up.weight : tensor<64x32xf32> = ...
+    %y = ingot.matmul %x, %w transposed : (tensor<16x32xf32>, tensor<64x32xf32>) -> tensor<16x64xf32>
+    ```
+    After:
+    ```mlir
+    ingot.state frozen @up.weight : tensor<64x32xf32> = dense<0.0> : ...
+        {ingot.encoding = {block = 64, kind = "nf4", parts = [@"up.weight/codes", @up.weight.absmax]}}
+    ingot.state frozen @"up.weight/codes" : tensor<1024xui8> = ...
+    ingot.state frozen @up.weight.absmax : tensor<32xf32> = ...
+    %y = ingot.decoded_matmul %x, %codes transposed by %absmax as "nf4" block 64
+        : (tensor<16x32xf32>, tensor<1024xui8>, tensor<32xf32>) -> tensor<16x64xf32>
+    ```
+  }];
+  let dependentDialects = ["::ingot::IngotDialect"];
+  let options = [Option<"base", "base", "::ingot::BaseRule", "",
+                        "KIND:SETTINGS@REGEX: how weights are encoded, and which">];
+  let statistics = [Statistic<"numEncoded", "encoded", "weights encoded">];
+}
+
 #endif // INGOT_PASSES_ADAPT_PASSES_TD

@@ -7,6 +7,7 @@
 
 #include "dialects/exec/Exec.h"
 #include "dialects/ingot/builders/Builders.h"
+#include "dialects/ingot/encoding/EncodingOps.h"
 #include "dialects/ingot/ir/Signature.h"
 #include "dialects/ingot/ir/States.h"
 #include "dialects/ingot/support/Remarks.h"
@@ -34,7 +35,10 @@ struct MapStates : ingot::impl::MapStatesBase<MapStates> {
       if (!func.isDeclaration())
         findUses(Signature(func));
     for (auto state : module.getOps<StateOp>())
-      if (isConstant(state))
+      if (getEncoding(state))
+        state->setAttr(exec::kHomeAttr,
+                       StringAttr::get(&getContext(), "encoded"));
+      else if (isConstant(state))
         place(state);
   }
 

@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/ingot/encoding/EncodingOps.h"
 #include "dialects/ingot/ir/Diagnostics.h"
 #include "dialects/ingot/ir/Dialect.h"
 #include "dialects/ingot/ir/Signature.h"
@@ -48,7 +49,8 @@ static LogicalResult checkVariant(ModuleOp module, ModuleOp variant,
     auto known = module.lookupSymbol<StateOp>(state.getSymName());
     if (!known || known.getTensorType() != state.getTensorType() ||
         known.getShard() != state.getShard() ||
-        known.getHalves() != state.getHalves())
+        known.getHalves() != state.getHalves() ||
+        known->getAttr(kEncodingAttr) != state->getAttr(kEncodingAttr))
       return emitUserError(state.getLoc(),
                            "the type or the use of this state depends on " +
                                name,

@@ -192,6 +192,34 @@ def Matmul : MatmulEntry<"ingot_matmul", MatmulDesc> {
   let description = "c = a b. Operands of 8-bit floats have scales; others have none.";
 }
 
+def Encoding : Enum<"ingot_encoding", [
+    Case<"INGOT_CODE_NF4", "nf4", 0, "Quantiles of a normal distribution, two a byte, the first in the upper half.">,
+    Case<"INGOT_CODE_FP4", "fp4", 1, "Floats of 4 bits, two a byte, the first in the upper half.">,
+    Case<"INGOT_CODE_INT4", "int4", 2, "Integers from -8 to 7, plus 8, two a byte, the first in the lower half.">,
+    Case<"INGOT_CODE_INT8", "int8", 3, "Integers from -127 to 127 in two's complement, one a byte.">]> {
+  let description = [{
+    How numbers are encoded: as codes, in blocks that share a scale, by which the numbers that codes stand for are
+    multiplied (runtime/quantization).
+  }];
+}
+def DecodedMatmulDesc : Struct<"ingot_decoded_matmul_desc", [
+    Field<I64, "m">, Field<I64, "n">, Field<I64, "k">,
+    Field<I64, "block", "The elements of b that share a scale, one after the other as it is stored.">,
+    Field<I32, "transpose_b", "Whether b is stored as [n, k].">,
+    Field<Encoding, "encoding">, Field<DType, "a_type">, Field<DType, "c_type">, Field<Math, "math">, ReservedField<>,
+    ScratchField<>, IndexField<>]> {
+  let description = "c[m, n] = a[m, k] b[k, n], where b is encoded, and decoded as a number of the type of a.";
+}
+def DecodedMatmul : Entry<"ingot_decoded_matmul", DecodedMatmulDesc, "matmul", [
+    In<"a", "a_type", ["m", "k"]>, In<"codes", "u8">, In<"scales", "">, OptionalIn<"nested", "f32">,
+    Out<"c", "c_type", ["m", "n"]>, Scratch]> {
+  let targets = ["cpu"];
+  let description = [{
+    c = a b. With `nested`, scales are codes as well: those of differences from a mean, in blocks of 256, whose scales
+    `nested` has, and behind them the mean.
+  }];
+}
+
 def EpilogueFunction : Callback<"ingot_epilogue_fn", [
     "void *const *buffers", "int64_t row_begin", "int64_t row_end", "int64_t column_begin", "int64_t column_end"]> {
   let description = [{

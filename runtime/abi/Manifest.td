@@ -72,6 +72,10 @@ def StateHome : Choice<"StateHome", [
     }]>,
     Value<"File", "file", [{
       The weights alone: no function reads the state, which has no `offset`. Files that are written have its value.
+    }]>,
+    Value<"Encoded", "encoded", [{
+      Other states, encoded (`encoding`): no function reads the state, which has no `offset`. Files that are written for
+      people have its value, and checkpoints the parts.
     }]>]> {
   let description = "Where the value of a state is between steps. Checkpoints lack what is in the weights.";
   let initial = "StateHome::Block";
@@ -93,6 +97,16 @@ def PartitionSpec : Object<"PartitionSpec", [
   let description = "How a tensor is split over ranks.";
 }
 
+def EncodingKind : Choice<"EncodingKind", [
+    Value<"Nf4", "nf4">, Value<"Fp4", "fp4">, Value<"Int4", "int4">, Value<"Int8", "int8">]> {
+  let description = "How numbers are encoded, by the names of ingot_encoding (docs/abi.md).";
+}
+def EncodingSpec : Object<"EncodingSpec", [
+    Key<EncodingKind, "kind", "">, Key<Count, "block", "The elements that share a scale.">,
+    Key<ListOf<Text>, "parts", "The states of codes and scales, and with scales that are codes, that of theirs.">]> {
+  let description = "How a state is encoded.";
+}
+
 def StateSpec : Object<"StateSpec", [
     Key<StateRole, "role", "">, Key<InitSpec, "init", "">,
     OptionalKey<BucketPosition, "shard", [{
@@ -103,6 +117,7 @@ def StateSpec : Object<"StateSpec", [
       The states that hold the bf16 compute copy and the low 16 bits of an f32 master that is stored split
       (docs/spec/elementwise.md). It has no `offset` then; files have its value.
     }]>,
+    OptionalKey<EncodingSpec, "encoding", "How other states have the value of a state whose home is `encoded`.">,
     OptionalKey<PartitionSpec, "partition", [{
       How the tensor is split of which the state is a rank's part. Its `shape` is that of the part; weights and other
       files have the whole tensor.

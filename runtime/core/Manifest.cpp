@@ -88,7 +88,8 @@ static void checkMapped(const Field &field, const StateSpec &state,
 
 static void checkState(const Field &field, const StateSpec &state,
                        const Manifest &manifest) {
-  if (!state.halves.empty() || state.home == StateHome::File)
+  if (!state.halves.empty() || state.home == StateHome::File ||
+      state.home == StateHome::Encoded)
     checkSize(field, state);
   else if (state.home == StateHome::Mapped)
     checkMapped(field, state, manifest);
@@ -153,6 +154,39 @@ static void checkHalves(const StateSpec &state, const Manifest &manifest) {
       !isHalf(state.halves[0], DType::BF16) ||
       !isHalf(state.halves[1], DType::I16))
     throw malformed("states", "'" + state.name + "' has no such halves");
+}
+
+/// Checks that the parts of an encoded state are states of the sizes that its
+/// elements need.
+static void checkEncoding(const StateSpec &state, const Manifest &manifest) {
+  if (state.home != StateHome::Encoded && !state.encoding)
+    return;
+  auto fail = [&] {
+    return malformed("states", "'" + state.name + "' has no such encoding");
+  };
+  if (state.home != StateHome::Encoded || !state.encoding ||
+      state.dtype != DType::F32 || state.encoding->block <= 0 ||
+      state.encoding->parts.size() < 2 || state.encoding->parts.size() > 3)
+    throw fail();
+  const bool isDouble = state.encoding->parts.size() == 3;
+  constexpr int64_t together = 256;
+  auto divide = [](int64_t a, int64_t b) { return (a - 1) / b + 1; };
+  const int64_t elements = std::max<int64_t>(state.getElements(), 1);
+  const int64_t scales = divide(elements, state.encoding->block);
+  const int64_t bytes = state.encoding->kind == EncodingKind::Int8
+                            ? elements
+                            : divide(elements, 2);
+  auto check = [&](size_t part, DType dtype, int64_t size) {
+    const StateSpec *found = manifest.findState(state.encoding->parts[part]);
+    if (!found || found->dtype != dtype || found->getElements() != size ||
+        found->home == StateHome::Encoded || found->home == StateHome::File ||
+        found->shard || found->partition)
+      throw fail();
+  };
+  check(0, DType::U8, bytes);
+  check(1, isDouble ? DType::U8 : DType::F32, scales);
+  if (isDouble)
+    check(2, DType::F32, divide(scales, together) + 1);
 }
 
 /// Checks what the elements of a sample index.
@@ -307,6 +341,7 @@ static void checkManifest(const Field &root, const Manifest &manifest) {
   for (const StateSpec &state : manifest.states) {
     checkCopy(state, manifest);
     checkHalves(state, manifest);
+    checkEncoding(state, manifest);
   }
   for (const FunctionSpec &function : manifest.functions)
     checkFunction(root["functions"][manifest.getSymbol(function).c_str()],
@@ -381,7 +416,7 @@ bool StateSpec::isOwn() const { return role == StateRole::Residual; }
 
 bool StateSpec::isSaved() const {
   return init.kind != InitKind::Copy && role != StateRole::Accumulator &&
-         role != StateRole::Coordinates;
+         role != StateRole::Coordinates && home != StateHome::Encoded;
 }
 
 bool StateSpec::isOptional() const {

@@ -25,6 +25,7 @@ void IngotDialect::initialize() {
       >();
   registerIngotDialectOperations(this);
   addExchanges(*this);
+  addEncodings(*this);
   attachPartitions(*getContext());
 }
 

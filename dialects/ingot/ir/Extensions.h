@@ -19,6 +19,9 @@ namespace ingot {
 /// Adds the exchanges of one tensor (dialects/ingot/exchange) to the dialect.
 void addExchanges(mlir::Dialect &dialect);
 
+/// Adds the ops on encoded tensors (dialects/ingot/encoding) to the dialect.
+void addEncodings(mlir::Dialect &dialect);
+
 /// Adds the interface Partitionable (dialects/ingot/partition) to ops.
 void attachPartitions(mlir::MLIRContext &context);
 

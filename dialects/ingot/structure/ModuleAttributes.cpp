@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/ingot/encoding/EncodingOps.h"
 #include "dialects/ingot/exchange/Mesh.h"
 #include "dialects/ingot/ir/Adapters.h"
 #include "dialects/ingot/ir/Dialect.h"
@@ -111,6 +112,30 @@ static LogicalResult verifyUniform(Operation *op, NamedAttribute attribute) {
          << attribute.getValue();
 }
 
+/// F11: the encoding of a state.
+static LogicalResult verifyEncoding(Operation *op, NamedAttribute attribute) {
+  auto state = dyn_cast<StateOp>(op);
+  auto fields = dyn_cast<DictionaryAttr>(attribute.getValue());
+  auto fail = [&](const Twine &what) {
+    return op->emitOpError("F11: ")
+           << attribute.getName().getValue() << " must " << what << ", got "
+           << attribute.getValue();
+  };
+  if (!state || !fields || !state.getTensorType().getElementType().isF32())
+    return fail("be a dictionary on a state in f32");
+  auto kind = fields.getAs<StringAttr>("kind");
+  auto block = fields.getAs<IntegerAttr>("block");
+  auto parts = fields.getAs<ArrayAttr>("parts");
+  if (!kind || !block || !parts ||
+      !llvm::all_of(parts, llvm::IsaPred<FlatSymbolRefAttr>))
+    return fail("have a kind, a block and the symbols of parts");
+  auto encoding =
+      parseEncoding(kind.getValue(), block.getInt(), parts.size() == 3);
+  if (!encoding || parts.size() < 2 || parts.size() > 3)
+    return fail("be one that docs/spec/encoding.md has");
+  return success();
+}
+
 static LogicalResult verifyMesh(Operation *op, NamedAttribute attribute) {
   std::string problem = checkMesh(attribute.getValue());
   if (problem.empty())
@@ -184,6 +209,8 @@ LogicalResult IngotDialect::verifyOperationAttribute(Operation *op,
     return verifyPartition(op, attribute);
   if (name == kSplitRowsAttr)
     return verifySplitRows(op, attribute);
+  if (name == kEncodingAttr)
+    return verifyEncoding(op, attribute);
   if (name == kUniformAttr)
     return verifyUniform(op, attribute);
   if (name == kModelAttr || name == kLossAttr || name == kPrecisionAttr ||

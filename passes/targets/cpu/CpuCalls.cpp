@@ -73,6 +73,17 @@ static LibrarySupport describeSupport(ingot_matmul_desc desc, StringRef,
   return support;
 }
 
+static LibrarySupport describeSupport(ingot_decoded_matmul_desc desc, StringRef,
+                                      const Machine &machine,
+                                      bool /*isExact*/) {
+  cpu::ScratchMachine scratch = getScratchMachine(machine);
+  LibrarySupport support;
+  support.math = getMath(cpu::getDense(desc), scratch);
+  desc.math = support.math;
+  support.scratchBytes = cpu::getScratchBytes(cpu::getDense(desc), scratch);
+  return support;
+}
+
 static LibrarySupport describeSupport(ingot_conv_desc desc, StringRef entry,
                                       const Machine &figures, bool isExact) {
   cpu::ScratchMachine machine = getScratchMachine(figures);
@@ -124,7 +135,8 @@ LibrarySupport CpuCalls::getSupport(LibraryCall call, const Machine &machine) {
   auto module = call->getParentOfType<ModuleOp>();
   bool isExact = module && module->hasAttr(kExactMathAttr);
   LibrarySupport support;
-  descriptor.match<ingot_matmul_desc, ingot_conv_desc, ingot_attention_desc>(
+  descriptor.match<ingot_matmul_desc, ingot_decoded_matmul_desc,
+                   ingot_conv_desc, ingot_attention_desc>(
       [&](const auto &desc) {
         support = describeSupport(desc, call.getEntry(), machine, isExact);
       });

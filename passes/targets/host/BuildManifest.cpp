@@ -3,6 +3,7 @@
 #include "passes/targets/host/BuildManifest.h"
 
 #include "dialects/exec/Exec.h"
+#include "dialects/ingot/encoding/EncodingOps.h"
 #include "dialects/ingot/ir/Adapters.h"
 #include "dialects/ingot/ir/Diagnostics.h"
 #include "dialects/ingot/ir/Dialect.h"
@@ -60,6 +61,17 @@ static runtime::PartitionSpec describePartition(StateOp state) {
   return described;
 }
 
+static runtime::EncodingSpec
+describeEncoding(DictionaryAttr encoding, ArrayRef<FlatSymbolRefAttr> parts) {
+  runtime::EncodingSpec described;
+  described.kind = findCase<runtime::EncodingKind>(
+      encoding.getAs<StringAttr>("kind").getValue());
+  described.block = encoding.getAs<IntegerAttr>("block").getInt();
+  for (FlatSymbolRefAttr part : parts)
+    described.parts.push_back(part.getValue().str());
+  return described;
+}
+
 static runtime::StateSpec describeState(StateOp state, WeightsKind weights) {
   runtime::StateSpec described;
   describeTensor(state.getSymName(), state.getTensorType(), described);
@@ -89,7 +101,10 @@ static runtime::StateSpec describeState(StateOp state, WeightsKind weights) {
   }
   if (auto home = state->getAttrOfType<StringAttr>(exec::kHomeAttr))
     described.home = findCase<runtime::StateHome>(home);
-  if (described.home == runtime::StateHome::File)
+  if (DictionaryAttr encoding = getEncoding(state))
+    described.encoding = describeEncoding(encoding, getParts(state));
+  if (described.home == runtime::StateHome::File ||
+      described.home == runtime::StateHome::Encoded)
     return described;
   if (std::optional<ArrayAttr> halves = state.getHalves())
     for (auto half : halves->getAsRange<FlatSymbolRefAttr>())

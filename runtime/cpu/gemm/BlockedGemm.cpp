@@ -49,8 +49,8 @@ void PanelPacker::packUntil(int64_t end) {
     kernels->packA(from, panel.lineStride, panel.innerStride, panel.lines,
                    end - packed, at);
   else
-    kernels->packB(from, panel.innerStride, panel.lineStride, end - packed,
-                   panel.lines, at);
+    kernels->packRight(from, panel.innerStride, panel.lineStride, end - packed,
+                       panel.lines, at);
   packed = end;
 }
 

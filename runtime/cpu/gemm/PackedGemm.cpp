@@ -53,11 +53,11 @@ struct Plan {
   /// Bytes of scratch memory that a GEMM packs operands in, and of all.
   size_t packBytes = 0, bytes = 0;
 
-  Plan(const ingot_matmul_desc &d, bool onTiles);
+  Plan(const ingot_matmul_desc &d, bool onTiles, Elements b);
 };
 } // namespace
 
-Plan::Plan(const ingot_matmul_desc &d, bool onTiles)
+Plan::Plan(const ingot_matmul_desc &d, bool onTiles, Elements b)
     : gemm{d.batch,
            d.m,
            d.n,
@@ -66,7 +66,7 @@ Plan::Plan(const ingot_matmul_desc &d, bool onTiles)
            d.m * d.k,
            d.transpose_a ? 1 : d.k,
            d.transpose_a ? d.m : 1,
-           {nullptr, d.b_type},
+           b,
            d.k * d.n,
            d.transpose_b ? 1 : d.n,
            d.transpose_b ? d.k : 1,
@@ -99,19 +99,26 @@ Plan::Plan(const ingot_matmul_desc &d, bool onTiles)
 
 size_t ingot::runtime::getPackedScratchBytes(const ingot_matmul_desc &d,
                                              bool onTiles) {
-  return Plan(d, onTiles).bytes;
+  return Plan(d, onTiles, {nullptr, d.b_type}).bytes;
 }
 
 void ingot::runtime::multiplyPacked(ingot_context *context,
                                     const ingot_matmul_desc &d, bool onTiles,
                                     const void *a, const void *b, void *c,
                                     void *planned, Epilogue epilogue) {
-  Plan plan(d, onTiles);
+  multiplyPacked(context, d, onTiles, a, Elements{b, d.b_type}, c, planned,
+                 epilogue);
+}
+
+void ingot::runtime::multiplyPacked(ingot_context *context,
+                                    const ingot_matmul_desc &d, bool onTiles,
+                                    const void *a, Elements b, void *c,
+                                    void *planned, Epilogue epilogue) {
+  Plan plan(d, onTiles, b);
   Gemm &gemm = plan.gemm;
   char *scratch = context->getScratch(plan.bytes, planned, d.scratch_bytes);
   if (!plan.isInParts) {
     gemm.a.data = a;
-    gemm.b.data = b;
     if (d.c_type == INGOT_F32)
       gemm.c = static_cast<float *>(c);
     else
@@ -132,8 +139,7 @@ void ingot::runtime::multiplyPacked(ingot_context *context,
       gemm.batch = std::min(batches, d.batch - batch);
       gemm.n = std::min(columns, d.n - column);
       gemm.a = Elements{a, d.a_type} + batch * gemm.aBatch;
-      gemm.b =
-          Elements{b, d.b_type} + batch * gemm.bBatch + column * gemm.bColumn;
+      gemm.b = b + batch * gemm.bBatch + column * gemm.bColumn;
       rounding.firstRow = batch * d.m;
       rounding.firstColumn = column;
       runGemm(gemm, scratch);

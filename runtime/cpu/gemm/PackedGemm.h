@@ -8,7 +8,7 @@
 #ifndef INGOT_RUNTIME_CPU_GEMM_PACKEDGEMM_H
 #define INGOT_RUNTIME_CPU_GEMM_PACKEDGEMM_H
 
-#include "runtime/abi/Abi.h"
+#include "runtime/cpu/gemm/kernels/GemmKernels.h"
 
 #include <cstddef>
 
@@ -27,6 +27,10 @@ struct Epilogue {
 /// as parts of it are complete. `planned` holds desc.scratch_bytes.
 void multiplyPacked(ingot_context *context, const ingot_matmul_desc &desc,
                     bool onTiles, const void *a, const void *b, void *c,
+                    void *planned, Epilogue epilogue = {});
+/// Computes c = a x b where b may be encoded.
+void multiplyPacked(ingot_context *context, const ingot_matmul_desc &desc,
+                    bool onTiles, const void *a, gemm::Elements b, void *c,
                     void *planned, Epilogue epilogue = {});
 
 /// Bytes of scratch memory that multiplyPacked needs.

@@ -75,9 +75,9 @@ void RegionGemm::packGroup(const Task &task, char *b) const {
   for (int64_t column = task.firstColumn; column < task.lastColumn;
        column += columns)
     for (int64_t at = task.start; at < task.end; at += inner) {
-      kernels.packB(g.b + at * g.bInner + column * g.bColumn, g.bInner,
-                    g.bColumn, std::min(inner, task.end - at),
-                    std::min(columns, task.lastColumn - column), b);
+      kernels.packRight(g.b + at * g.bInner + column * g.bColumn, g.bInner,
+                        g.bColumn, std::min(inner, task.end - at),
+                        std::min(columns, task.lastColumn - column), b);
       b += regions.getBlockBytes();
     }
 }

@@ -18,6 +18,8 @@ using namespace ingot::cpu;
 using ingot::abi::CpuLevel;
 
 Elements Elements::operator+(int64_t count) const {
+  if (encoded)
+    return {data, type, encoded, first + count};
   return {static_cast<const char *>(data) + count * getElementBytes(type),
           type};
 }
@@ -168,7 +170,7 @@ void Panels::run(char *scratch) const {
       parallelFor(divideCeil(count, kernels.tileColumns), /*grain=*/2,
                   [&](int64_t begin, int64_t end) {
                     int64_t first = begin * kernels.tileColumns;
-                    kernels.packB(
+                    kernels.packRight(
                         g.b + start * g.bInner + (column + first) * g.bColumn,
                         g.bInner, g.bColumn, size,
                         std::min(end * kernels.tileColumns, count) - first,
@@ -252,8 +254,9 @@ void Blocks::runTask(int64_t task, int64_t batch, int64_t start, const char *a,
   int64_t column = task / rowTasks * columns;
   int64_t size = std::min(inner, g.k - start);
   int64_t count = std::min(columns, g.n - column);
-  kernels.packB(g.b + batch * g.bBatch + start * g.bInner + column * g.bColumn,
-                g.bInner, g.bColumn, size, count, b);
+  kernels.packRight(g.b + batch * g.bBatch + start * g.bInner +
+                        column * g.bColumn,
+                    g.bInner, g.bColumn, size, count, b);
   auto *sums = reinterpret_cast<float *>(b + getBlockBytes());
   int64_t last = std::min(first + rows, g.m);
   PanelPacker nothing;
@@ -333,7 +336,7 @@ Lines::Lines(const Gemm &g, const Kernels &kernels)
       innerStride(isColumn ? g.aInner : g.bInner),
       matrixBatch(isColumn ? g.aBatch : g.bBatch),
       vectorBatch(isColumn ? g.bBatch : g.aBatch) {
-  doesFit = kernels.multiplyVector && (g.m == 1 || g.n == 1) &&
+  doesFit = !g.b.encoded && kernels.multiplyVector && (g.m == 1 || g.n == 1) &&
             (isColumn ? g.bInner : g.aInner) == 1;
 }
 

@@ -56,8 +56,8 @@ void SplitGemm::multiplyPart(int64_t part, float *sums, char *packed) const {
     for (int64_t column = 0; column < g.n; column += columns) {
       int64_t count = std::min(columns, g.n - column);
       int64_t size = std::min(inner, own.k - start);
-      kernels.packB(own.b + start * g.bInner + column * g.bColumn, g.bInner,
-                    g.bColumn, size, count, b);
+      kernels.packRight(own.b + start * g.bInner + column * g.bColumn, g.bInner,
+                        g.bColumn, size, count, b);
       for (int64_t row = 0; row < g.m; row += kernels.tileRows) {
         blocked.packPanel(/*batch=*/0, row, start, a);
         blocked.multiply(/*batch=*/0, row, column, count, start, a, b,

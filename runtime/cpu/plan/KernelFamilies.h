@@ -25,6 +25,10 @@ struct KernelFamilies {
     addType(desc.a_type);
     addType(desc.b_type);
   }
+  constexpr void add(const ingot_decoded_matmul_desc &desc) {
+    addMath(desc.math);
+    addType(desc.a_type);
+  }
   constexpr void add(const ingot_matmul_epilogue_desc &desc) {
     add(desc.matmul);
   }

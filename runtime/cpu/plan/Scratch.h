@@ -72,6 +72,21 @@ constexpr bool isOnTiles(const ingot_matmul_desc &desc,
                                   : machine.tilesHalves;
 }
 
+/// Returns the matmul of a matrix that is not encoded.
+constexpr ingot_matmul_desc getDense(const ingot_decoded_matmul_desc &desc) {
+  ingot_matmul_desc dense = {};
+  dense.batch = 1;
+  dense.m = desc.m;
+  dense.n = desc.n;
+  dense.k = desc.k;
+  dense.transpose_b = desc.transpose_b;
+  dense.a_type = dense.b_type = desc.a_type;
+  dense.c_type = desc.c_type;
+  dense.math = desc.math;
+  dense.scratch_bytes = desc.scratch_bytes;
+  return dense;
+}
+
 /// The math mode of a matmul.
 constexpr ingot_math getMath(const ingot_matmul_desc &desc,
                              const ScratchMachine &machine) {

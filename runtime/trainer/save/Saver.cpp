@@ -41,8 +41,8 @@ CheckpointContent Saver::collect(const CheckpointInfo &info,
   content.state = viewWholeStates(session);
   int64_t bytes = 0;
   auto isConstant = [&](const StateSpec &spec) {
-    return spec.role == StateRole::Frozen && spec.halves.empty() &&
-           !session.getFiled().contain(spec);
+    return spec.role == StateRole::Frozen && spec.isSaved() &&
+           spec.halves.empty() && !session.getFiled().contain(spec);
   };
   for (const StateSpec &spec : session.getManifest().states)
     if (isConstant(spec))

@@ -128,7 +128,8 @@ void ingot::runtime::assignState(Session &session, const StateSpec &spec,
                                  const TensorView &tensor,
                                  const std::string &where) {
   checkTensor(spec, tensor, where);
-  if (session.getFiled().contain(spec) && tensor.dtype == spec.dtype &&
+  if (session.getFiled().contain(spec) && spec.home != StateHome::Encoded &&
+      tensor.dtype == spec.dtype &&
       std::memcmp(session.getPlace(spec), tensor.data.data(),
                   spec.getBytes()) == 0)
     return;
@@ -149,7 +150,7 @@ TensorView ingot::runtime::viewState(const Session &session,
             {whole, static_cast<size_t>(spec.getWholeElements() *
                                         getSize(spec.dtype))}};
   TensorView view{spec.dtype, spec.shape, {}};
-  if (spec.halves.empty())
+  if (spec.halves.empty() && spec.home != StateHome::Encoded)
     view.data = {session.getPlace(spec), static_cast<size_t>(spec.getBytes())};
   else
     view.pieces = [&session, &spec](const TensorView::Sink &take) {
@@ -315,6 +316,8 @@ void ingot::runtime::refreshCopies(Session &session) {
 static void initialize(Session &session, const StateList &states,
                        uint64_t seed) {
   for (const StateSpec *spec : states) {
+    if (spec->home == StateHome::Encoded)
+      continue;
     if (spec->init.kind == InitKind::Fill)
       fill(session, *spec);
     else if (spec->init.kind == InitKind::Normal ||

@@ -7,13 +7,37 @@
 
 #include "runtime/trainer/state/StateValues.h"
 
+#include "runtime/trainer/state/EncodedStates.h"
+
 #include <algorithm>
 #include <array>
+#include <vector>
 
 using namespace ingot::runtime;
 
 /// The number of elements that are joined at a time.
 static constexpr int64_t kPiece = 4096;
+
+bool ingot::runtime::isPart(const Manifest &manifest, const StateSpec &spec) {
+  return std::any_of(
+      manifest.states.begin(), manifest.states.end(), [&](const auto &whole) {
+        return whole.encoding &&
+               std::count(whole.encoding->parts.begin(),
+                          whole.encoding->parts.end(), spec.name) != 0;
+      });
+}
+
+/// Calls `take` with elements of an encoded state, one piece after the other.
+template <typename Take>
+static void forEachDecoded(const Session &session, const StateSpec &spec,
+                           int64_t first, int64_t count, Take take) {
+  std::array<float, kPiece> values;
+  for (int64_t i = 0; i < count; i += kPiece) {
+    int64_t some = std::min(kPiece, count - i);
+    ingot_encoded_states()->read(session, spec, first + i, some, values.data());
+    take(i, values.data(), some);
+  }
+}
 
 /// Returns the addresses of an element in the two halves of a split master.
 static std::array<char *, 2> findHalves(const Session &session,
@@ -30,6 +54,15 @@ static std::array<char *, 2> findHalves(const Session &session,
 void ingot::runtime::readValues(const Session &session, const StateSpec &spec,
                                 int64_t first, int64_t count, void *to,
                                 DType toType) {
+  if (spec.home == StateHome::Encoded) {
+    forEachDecoded(session, spec, first, count,
+                   [&](int64_t at, const float *values, int64_t some) {
+                     convert(values, DType::F32,
+                             static_cast<char *>(to) + at * getSize(toType),
+                             toType, some);
+                   });
+    return;
+  }
   if (spec.halves.empty() || session.findWhole(spec)) {
     convert(session.getPlace(spec) + first * getSize(spec.dtype), spec.dtype,
             to, toType, count);
@@ -50,6 +83,16 @@ void ingot::runtime::readValues(const Session &session, const StateSpec &spec,
 void ingot::runtime::writeValues(Session &session, const StateSpec &spec,
                                  int64_t first, int64_t count, const void *from,
                                  DType fromType) {
+  if (spec.home == StateHome::Encoded) {
+    // Scales are those of whole blocks, and of all elements.
+    std::vector<float> whole(spec.getElements());
+    if (count < spec.getElements())
+      ingot_encoded_states()->read(session, spec, 0, spec.getElements(),
+                                   whole.data());
+    convert(from, fromType, whole.data() + first, DType::F32, count);
+    ingot_encoded_states()->write(session, spec, whole.data());
+    return;
+  }
   session.makeOwn(spec);
   if (spec.halves.empty()) {
     convert(from, fromType,
@@ -72,6 +115,14 @@ void ingot::runtime::writeValues(Session &session, const StateSpec &spec,
 void ingot::runtime::readPieces(
     const Session &session, const StateSpec &spec,
     const std::function<void(std::string_view)> &take) {
+  if (spec.home == StateHome::Encoded) {
+    forEachDecoded(session, spec, 0, spec.getElements(),
+                   [&](int64_t, const float *values, int64_t some) {
+                     take({reinterpret_cast<const char *>(values),
+                           static_cast<size_t>(some) * sizeof(float)});
+                   });
+    return;
+  }
   if (spec.halves.empty()) {
     take({session.getPlace(spec), static_cast<size_t>(spec.getBytes())});
     return;

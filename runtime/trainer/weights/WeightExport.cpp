@@ -9,6 +9,7 @@
 #include "runtime/core/libraries/JsonLibrary.h"
 #include "runtime/trainer/adapters/AdapterPart.h"
 #include "runtime/trainer/state/AdapterStates.h"
+#include "runtime/trainer/state/EncodedStates.h"
 #include "runtime/trainer/state/State.h"
 #include "runtime/trainer/state/StateValues.h"
 
@@ -37,8 +38,9 @@ void ingot::runtime::checkExportable(const Session &session,
 static void exportWeights(const Session &session, const std::string &path) {
   SafeTensors weights;
   for (const StateSpec &spec : session.getManifest().states)
-    if (spec.role == StateRole::Parameter || spec.role == StateRole::Frozen ||
-        spec.role == StateRole::Running)
+    if ((spec.role == StateRole::Parameter || spec.role == StateRole::Frozen ||
+         spec.role == StateRole::Running) &&
+        !isPart(session.getManifest(), spec))
       weights.tensors[spec.name] = viewState(session, spec);
   writeTensorFiles(path, weights);
 }

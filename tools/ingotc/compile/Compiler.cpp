@@ -4,6 +4,7 @@
 
 #include "dialects/exec/Exec.h"
 #include "dialects/ingot/builders/Builders.h"
+#include "dialects/ingot/encoding/EncodingOps.h"
 #include "dialects/ingot/ir/Diagnostics.h"
 #include "dialects/ingot/ir/Dialect.h"
 #include "dialects/ingot/ir/States.h"
@@ -435,6 +436,9 @@ int Compiler::run(LinkInput &link, size_t index) {
   link.hasPictures =
       options.emit == "exe" && takesPictures(runtime::parseManifest(text));
   link.hasAdapters = !runtime::parseManifest(text).adapters.empty();
+  link.hasEncodings =
+      llvm::any_of(model.module->getOps<StateOp>(),
+                   [](StateOp state) { return state->hasAttr(kEncodingAttr); });
   setText(exec::kManifestAttr, text);
   setText(exec::kDeviceCodeAttr, device.binary);
   setText(exec::kDeviceTextAttr, device.text);

@@ -319,6 +319,8 @@ static void addParts(const LinkInput &input, const std::vector<LinkLine> &lines,
     args.insert(args.end(), {"-u", "ingot_picture_codecs"});
   if (input.hasAdapters)
     args.insert(args.end(), {"-u", "ingot_adapters"});
+  if (input.hasEncodings)
+    args.insert(args.end(), {"-u", "ingot_encoded_states"});
   // The transports have MPI's functions from a library that is loaded before.
   if (input.dataParallel && product == Product::Program)
     args.insert(args.end(),

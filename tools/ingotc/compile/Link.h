@@ -34,6 +34,8 @@ struct LinkInput {
   bool dataParallel = false;
   /// Whether codecs of pictures are linked.
   bool hasPictures = false;
+  /// Whether what reads and writes encoded states is linked.
+  bool hasEncodings = false;
   /// Whether what merges, reads and writes adapters is linked.
   bool hasAdapters = false;
   /// The level of x86-64 that every processor has on which the trainer runs:

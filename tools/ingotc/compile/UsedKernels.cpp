@@ -14,7 +14,8 @@ cpu::KernelFamilies ingot::findUsedKernels(ModuleOp module) {
   module.walk([&](Operation *op) {
     op->getAttrDictionary().walk([&](exec::DescAttr attribute) {
       attribute.getDescriptor()
-          .match<ingot_matmul_desc, ingot_matmul_epilogue_desc, ingot_conv_desc,
+          .match<ingot_matmul_desc, ingot_decoded_matmul_desc,
+                 ingot_matmul_epilogue_desc, ingot_conv_desc,
                  ingot_attention_desc>(
               [&](const auto &desc) { families.add(desc); });
     });

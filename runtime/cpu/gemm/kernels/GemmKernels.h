@@ -21,10 +21,25 @@ constexpr int64_t getElementBytes(int32_t type) {
   return type == INGOT_F32 ? 4 : 2;
 }
 
+struct Kernels;
+
+/// A matrix that is decoded while it is packed (runtime/cpu/DecodedMatmul.cpp).
+struct EncodedOperand {
+  /// Packs what Kernels::packB would; `first` is the number of the first
+  /// element.
+  void (*pack)(const EncodedOperand &operand, const Kernels &kernels,
+               int64_t first, int64_t innerStride, int64_t columnStride,
+               int64_t size, int64_t columns, char *packed);
+};
+
 /// Elements of an operand. Packing widens them to f32, which is exact.
 struct Elements {
   const void *data;
   int32_t type;
+  /// Where elements are encoded: there is no `data` then, and they begin with
+  /// element number `first`. Only right operands are.
+  const EncodedOperand *encoded = nullptr;
+  int64_t first = 0;
 
   Elements operator+(int64_t count) const;
 };
@@ -85,6 +100,15 @@ struct Kernels : cpu::GemmBlocking {
   /// the other, padded with zeros.
   void (*packB)(Elements b, int64_t innerStride, int64_t columnStride,
                 int64_t size, int64_t columns, char *packed);
+  /// Calls packB, or decodes elements for it.
+  void packRight(Elements b, int64_t innerStride, int64_t columnStride,
+                 int64_t size, int64_t columns, char *packed) const {
+    if (b.encoded)
+      b.encoded->pack(*b.encoded, *this, b.first, innerStride, columnStride,
+                      size, columns, packed);
+    else
+      packB(b, innerStride, columnStride, size, columns, packed);
+  }
   /// Writes the product of a panel of a and a panel of b to `rows` x `columns`
   /// elements of c, or adds it if `adds`. Kernels with a packStep prefetch
   /// `fetches` meanwhile.

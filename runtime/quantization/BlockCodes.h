@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// Numbers that are stored as codes, with scales that blocks of them share. What
+// codes stand for is decided here: ingotc and trainers encode with these
+// functions, and kernels decode with them, so that all agree to the bit.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_RUNTIME_QUANTIZATION_BLOCKCODES_H
+#define INGOT_RUNTIME_QUANTIZATION_BLOCKCODES_H
+
+#include "runtime/abi/Abi.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace ingot::quantization {
+
+/// How numbers are encoded (docs/spec/encoding.md).
+struct Encoding {
+  ingot_encoding kind = INGOT_CODE_NF4;
+  /// The elements that share a scale, an even number.
+  int64_t block = 64;
+  /// Whether scales are codes as well.
+  bool isDouble = false;
+
+  /// The scales that share a scale, where these are codes.
+  static constexpr int64_t kScaleBlock = 256;
+
+  int64_t getCodeBytes(int64_t elements) const {
+    return kind == INGOT_CODE_INT8 ? elements : (elements + 1) / 2;
+  }
+  int64_t countScales(int64_t elements) const {
+    return (elements + block - 1) / block;
+  }
+  /// Bytes of an element of the scales.
+  int64_t getScaleBytes() const { return isDouble ? 1 : 4; }
+  /// The numbers of the third part: scales of scales, and their mean.
+  int64_t countNested(int64_t elements) const {
+    return isDouble
+               ? (countScales(elements) + kScaleBlock - 1) / kScaleBlock + 1
+               : 0;
+  }
+};
+
+/// The parts of an encoded tensor.
+struct Parts {
+  const uint8_t *codes;
+  /// Numbers in f32, or codes.
+  const void *scales;
+  /// Null where scales are no codes.
+  const float *nested;
+};
+
+/// Decodes the elements of a tensor.
+class Decoder {
+public:
+  Decoder(const Encoding &encoding, const Parts &parts, int64_t elements);
+
+  /// Decodes elements [first, first + count).
+  void decode(int64_t first, int64_t count, float *to) const;
+  /// Decodes lines of `count` elements, which begin `stride` elements apart, to
+  /// one after the other.
+  void decodeLines(int64_t first, int64_t stride, int64_t lines, int64_t count,
+                   float *to) const;
+  /// Returns a scale.
+  float getScale(int64_t number) const;
+
+private:
+  void decodePairs(const uint8_t *codes, int64_t count, float scale,
+                   float *to) const;
+  float decodeOne(int64_t element) const;
+
+  Encoding encoding;
+  Parts parts;
+  /// The numbers of the two codes of a byte, the first one first.
+  struct Pair {
+    float numbers[2];
+  };
+  const Pair *pairs;
+  const float *scaleCodes;
+  float mean = 0;
+};
+
+/// The bytes of an encoded tensor.
+struct Encoded {
+  std::vector<uint8_t> codes, scales;
+  std::vector<float> nested;
+};
+
+/// Encodes numbers, each as the nearest code; of two that are as near as each
+/// other, that of the lower number.
+Encoded encode(const Encoding &encoding, const float *numbers,
+               int64_t elements);
+
+/// Returns the 16 numbers that codes of 4 bits stand for, in units of the
+/// scale.
+const float *getNumbers(ingot_encoding kind);
+/// Returns the 256 numbers of codes of scales, in ascending order.
+const float *getScaleNumbers();
+
+} // namespace ingot::quantization
+
+#endif // INGOT_RUNTIME_QUANTIZATION_BLOCKCODES_H
