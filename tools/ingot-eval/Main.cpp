@@ -21,6 +21,7 @@
 
 #include "llvm/ADT/StringExtras.h"
 
+#include <algorithm>
 #include <iostream>
 #include <optional>
 
@@ -325,10 +326,14 @@ static int runFunction(const Options &options, ModuleOp module) {
   auto run = [&](int64_t step) {
     std::vector<NamedTensors> parts;
     ingot::Mesh mesh = ingot::Mesh::of(function);
-    // Ranks along other axes than data compute with the same samples.
+    // Ranks along other axes than those of samples compute with the same ones.
     auto getPlace = [&](int64_t rank) {
-      return mesh.getCoordinates(
-          rank, options.ranks)[static_cast<size_t>(ingot::Axis::Data)];
+      int64_t place = 0;
+      for (int64_t axis : mesh.getSampleAxes())
+        place = place * std::max<int64_t>(
+                            1, mesh.getSize(static_cast<ingot::Axis>(axis))) +
+                mesh.getCoordinates(rank, options.ranks)[axis];
+      return place;
     };
     int64_t groups = getPlace(options.ranks - 1) + 1;
     for (int64_t rank = 0; rank < options.ranks; ++rank)

@@ -331,7 +331,7 @@ module attributes {exec.weights_file = "yes"} {}
 
 // -----
 
-// expected-error @+1 {{attribute 'exec.home' must be 'mapped' or 'file', on a state}}
+// expected-error @+1 {{attribute 'exec.home' must be 'mapped', 'file' or 'encoded', on a state}}
 ingot.state frozen @w : tensor<4xf32> = dense<0.0> : tensor<4xf32> {exec.home = "block"}
 
 // -----
