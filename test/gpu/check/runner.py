@@ -150,7 +150,7 @@ class Check:
 
     def named(self, names):
         """Trainers by their names, those that the folder has."""
-        known = {t["name"]: t for t in [*self.plan["trainers"], *self.plan["compared"], self.plan["meshed"]]}
+        known = {t["name"]: t for t in self.plan["trainers"] + self.plan["compared"]}
         return [known[name] for name in names if name in known]
 
     def torch(self, *arguments, timeout=120):

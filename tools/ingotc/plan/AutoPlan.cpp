@@ -92,9 +92,12 @@ void Planner::findSpace() {
   space.zero = {0, 2, 3};
   if (isGiven("zero"))
     space.zero = {given.pipeline->zero};
-  if (!isGiven("memory-budget"))
-    budgets = {"", "at-least:50%", "at-least:10%"};
   space.budgets = budgets.size();
+  // What a budget leaves of a step of few blocks is another part of it than of
+  // a step of many.
+  if (isGiven("memory-budget"))
+    left += "note: --memory-budget: estimates of memory and time are of few "
+            "blocks, and may be far from the replayed step's\n";
 }
 
 bool Planner::sample(int64_t tensor, Estimator &estimator) {
