@@ -45,12 +45,12 @@ llvm::Error PipelineOptions::check() const {
     if (!hasRanks() && !option->getGivenTexts().empty())
       return makeOptionError(option->getName(), "requires --data-parallel",
                              "add --data-parallel, or leave it out");
-  if (mesh.empty() && !partition.empty())
-    return makeOptionError(partition.getName(), "requires --mesh",
-                           "add --mesh tensor=N, or leave it out");
-  if (mesh.empty() && !splitRows.getGivenTexts().empty())
-    return makeOptionError(splitRows.getName(), "requires --mesh",
-                           "add --mesh tensor=N, or leave it out");
+  for (const auto &[name, isGiven] :
+       {std::pair(partition.getName(), !partition.empty()),
+        std::pair(splitRows.getName(), !splitRows.getGivenTexts().empty())})
+    if (isGiven && !hasAxis("tensor"))
+      return makeOptionError(name, "requires --mesh tensor=N",
+                             "add it, or leave this out");
   if (hasAxis("inner") && zero == 0)
     return makeOptionError(mesh.getName(),
                            "without --zero, ranks along inner have no shards",

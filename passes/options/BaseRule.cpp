@@ -2,6 +2,7 @@
 
 #include "passes/options/BaseRule.h"
 
+#include "dialects/ingot/encoding/EncodingOps.h"
 #include "dialects/ingot/ir/Diagnostics.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -10,28 +11,31 @@ using llvm::StringRef;
 
 /// An example that hints give.
 static constexpr llvm::StringLiteral kExample = "nf4:block=64,double";
-static constexpr int64_t kLeastBlock = 16, kMostBlock = 4096;
+/// Smaller blocks take more bytes for scales than codes save.
+static constexpr int64_t kLeastBlock = 16;
 
 llvm::Expected<BaseRule> BaseRule::parse(StringRef option, StringRef text) {
   BaseRule rule;
   rule.text = text.str();
   auto [what, expression] = text.split('@');
   auto [kind, settings] = what.split(':');
-  if (!llvm::is_contained(kBaseKinds, kind))
+  if (!llvm::is_contained(kEncodingKinds, kind))
     return makeOptionError(option, "unknown encoding '" + kind + "'",
-                           "choose " + joinChoices(kBaseKinds) + ", as in " +
-                               kExample);
+                           "choose " + joinChoices(kEncodingKinds) +
+                               ", as in " + kExample);
   rule.kind = kind.str();
   while (!settings.empty()) {
     StringRef setting;
     std::tie(setting, settings) = settings.split(',');
     auto [name, value] = setting.split('=');
     if (name == "block") {
+      constexpr int64_t most = quantization::Encoding::kMostBlock;
       if (value.getAsInteger(10, rule.block) || rule.block < kLeastBlock ||
-          rule.block > kMostBlock || !llvm::isPowerOf2_64(rule.block))
+          rule.block > most || !llvm::isPowerOf2_64(rule.block))
         return makeOptionError(
             option, "block of '" + value + "' is no size of blocks",
-            "give a power of two from 16 to 4096, as in " + kExample);
+            "give a power of two from " + llvm::Twine(kLeastBlock) + " to " +
+                llvm::Twine(most) + ", as in " + kExample);
     } else if (setting == "double") {
       rule.isDouble = true;
     } else {
@@ -40,7 +44,7 @@ llvm::Expected<BaseRule> BaseRule::parse(StringRef option, StringRef text) {
                                  kExample);
     }
   }
-  if (rule.isDouble && StringRef(rule.kind).starts_with("int"))
+  if (!parseEncoding(rule.kind, rule.block, rule.isDouble))
     return makeOptionError(option,
                            "scales of " + rule.kind + " are not encoded",
                            "leave out double, or choose nf4 or fp4");

@@ -14,10 +14,6 @@
 
 namespace ingot {
 
-/// The encodings, by the names of ingot_encoding.
-inline constexpr llvm::StringLiteral kBaseKinds[] = {"nf4", "fp4", "int8",
-                                                     "int4"};
-
 /// `KIND:SETTINGS@REGEX`, where settings and the expression may be absent.
 struct BaseRule {
   std::string kind;

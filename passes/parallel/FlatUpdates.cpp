@@ -229,7 +229,7 @@ FlatUpdates::sumShards(const DenseMap<Operation *, ShardAttr> &shards) {
   SmallVector<AllReduceOp> made;
   Location loc =
       NameLoc::get(StringAttr::get(function.getContext(), "norms of shards"));
-  auto axis = static_cast<int64_t>(Mesh::of(function).getShardAxis());
+  const int64_t axis = Mesh::of(function).getShardAxis();
   for (OpOperand *read : reads) {
     Value part = read->get();
     if (Value known = totals.lookup(part)) {

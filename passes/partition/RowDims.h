@@ -21,7 +21,6 @@ public:
   /// Returns the first dimension of a value that is rows, with other
   /// dimensions behind it; nothing if there is none, or no equal parts of it.
   std::optional<int64_t> find(mlir::Value value, int64_t parts) const;
-  bool empty() const { return rows.empty(); }
 
 private:
   DimClasses dims;

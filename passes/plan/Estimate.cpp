@@ -49,8 +49,7 @@ double BlockTraces::getParameterBytes() const {
 
 bool Estimator::knows(const Layout &layout) const {
   auto found = groups.find(layout.tensor);
-  return found != groups.end() && found->second.stages[layout.zero] &&
-         layout.budget < found->second.budgets.size();
+  return found != groups.end() && found->second.stages[layout.zero];
 }
 
 double Estimator::getTimes(const Layout &layout) const {
@@ -73,14 +72,12 @@ Estimator::Work Estimator::getWork(const Layout &layout) const {
     Cluster none;
     return static_cast<double>(steps.replay(none, layout.tensor).memoryBytes);
   };
-  const GroupTraces::Budget &plain = traces.budgets.front();
-  const GroupTraces::Budget &chosen = traces.budgets[layout.budget];
-  auto extrapolate = [&](auto get) {
-    double one = get(chosen.one);
-    return one + (getTimes(layout) - 1) * (get(chosen.two) - one);
+  // What as many samples again add.
+  auto getMore = [&](auto get) {
+    return (getTimes(layout) - 1) * (get(traces.two) - get(traces.one));
   };
-  return {extrapolate(getSeconds), getSeconds(plain.one), update,
-          extrapolate(getBytes) - getBytes(plain.one)};
+  double first = getSeconds(traces.one);
+  return {first + getMore(getSeconds), first, update, getMore(getBytes)};
 }
 
 double Estimator::getBound(const Layout &layout) const {

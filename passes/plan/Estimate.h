@@ -47,12 +47,9 @@ struct GroupTraces {
   /// By stage of ZeRO.
   std::array<std::optional<BlockTraces>, 4> stages;
   /// The stage that the following were compiled for, with as many samples and
-  /// twice as many, for each budget.
+  /// twice as many.
   unsigned stage = 0;
-  struct Budget {
-    BlockTraces one, two;
-  };
-  std::vector<Budget> budgets;
+  BlockTraces one, two;
 };
 
 class Estimator {

@@ -32,8 +32,7 @@ static std::optional<double> getMissingRate(const RankPlan &plan) {
 }
 
 static void printRow(llvm::raw_ostream &os, size_t number,
-                     const Candidate &candidate,
-                     llvm::ArrayRef<std::string> budgets) {
+                     const Candidate &candidate) {
   const RankPlan &estimate = candidate.estimate;
   std::string replayed = "-", gap = "-";
   if (candidate.replay) {
@@ -45,7 +44,7 @@ static void printRow(llvm::raw_ostream &os, size_t number,
   const RankPlan &plan = candidate.getPlan();
   os << formatv("{0,2}  {1,-48} {2,12:f3} {3,12} {4,6} {5,10:f2} {6,11:f3} "
                 "{7,11:f3}\n",
-                number, candidate.layout.describe(budgets),
+                number, candidate.layout.describe(),
                 estimate.stepSeconds * kMilli, replayed, gap,
                 static_cast<double>(plan.memoryBytes) / kGiga,
                 plan.exposedSeconds * kMilli, getExposedBytes(plan) / kGiga);
@@ -87,8 +86,8 @@ static void printReasons(llvm::raw_ostream &os, size_t number,
   os << formatv("{0,2}  {1}\n", number, llvm::join(reasons, ", "));
 }
 
-std::string ingot::explain(const SearchResult &result, const SearchSpace &space,
-                           llvm::ArrayRef<std::string> budgets) {
+std::string ingot::explain(const SearchResult &result,
+                           const SearchSpace &space) {
   std::string text;
   llvm::raw_string_ostream os(text);
   os << formatv("{0} ranks of {1:f1} GB, {2} samples a step: {3} layouts were "
@@ -99,7 +98,7 @@ std::string ingot::explain(const SearchResult &result, const SearchSpace &space,
                 "layout", "estimate ms", "replay ms", "gap %", "memory GB",
                 "exposed ms", "exposed GB");
   for (size_t i = 0; i < result.best.size(); ++i)
-    printRow(os, i + 1, result.best[i], budgets);
+    printRow(os, i + 1, result.best[i]);
   if (result.best.size() > 1)
     os << "\nwhy the others are slower\n";
   for (size_t i = 1; i < result.best.size(); ++i)

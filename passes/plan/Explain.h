@@ -16,8 +16,7 @@ namespace ingot {
 /// replayed, and after it a line for each of the others that says why it is
 /// slower: what it computes more, the bytes that calls wait for, and the
 /// bandwidth that links would need so that they did not.
-std::string explain(const SearchResult &result, const SearchSpace &space,
-                    llvm::ArrayRef<std::string> budgets);
+std::string explain(const SearchResult &result, const SearchSpace &space);
 
 } // namespace ingot
 

@@ -6,8 +6,7 @@
 
 using namespace ingot;
 
-std::vector<std::string>
-Layout::getWords(llvm::ArrayRef<std::string> budgets) const {
+std::vector<std::string> Layout::getWords() const {
   std::vector<std::string> words;
   auto add = [&](const char *option, const auto &value) {
     words.push_back(llvm::formatv("--{0}={1}", option, value));
@@ -21,17 +20,10 @@ Layout::getWords(llvm::ArrayRef<std::string> budgets) const {
   add("batch", batch);
   if (microBatches > 1)
     add("grad-accumulation", microBatches);
-  if (!budgets[budget].empty())
-    add("memory-budget", budgets[budget]);
   return words;
 }
 
-std::string Layout::describe(llvm::ArrayRef<std::string> budgets) const {
-  std::string text =
-      llvm::formatv("data={0} tensor={1} zero={2} batch={3}x{4}",
-                    getDataRanks(), tensor, zero, batch, microBatches);
-  if (!budgets[budget].empty())
-    text +=
-        " keeping " + llvm::StringRef(budgets[budget]).split(':').second.str();
-  return text;
+std::string Layout::describe() const {
+  return llvm::formatv("data={0} tensor={1} zero={2} batch={3}x{4}",
+                       getDataRanks(), tensor, zero, batch, microBatches);
 }

@@ -8,7 +8,6 @@
 #ifndef INGOT_PASSES_PLAN_LAYOUT_H
 #define INGOT_PASSES_PLAN_LAYOUT_H
 
-#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 
 #include <string>
@@ -23,16 +22,13 @@ struct Layout {
   unsigned zero = 0;
   /// The samples of a micro-batch, and the micro-batches of a step.
   int64_t batch = 1, microBatches = 1;
-  /// The place in the list of budgets: how much is computed again.
-  size_t budget = 0;
 
   int64_t getDataRanks() const { return ranks / tensor; }
 
-  /// Returns the options that compile it. Of `budgets`, values of
-  /// --memory-budget, the empty one is none.
-  std::vector<std::string> getWords(llvm::ArrayRef<std::string> budgets) const;
+  /// Returns the options that compile it.
+  std::vector<std::string> getWords() const;
   /// Returns it in a few words for a table.
-  std::string describe(llvm::ArrayRef<std::string> budgets) const;
+  std::string describe() const;
 };
 
 } // namespace ingot

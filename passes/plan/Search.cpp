@@ -49,9 +49,8 @@ private:
         continue;
       layout.batch = batch;
       layout.microBatches = samples / batch;
-      for (layout.budget = 0; layout.budget < space.budgets; ++layout.budget)
-        if (estimator.knows(layout))
-          consider(layout);
+      if (estimator.knows(layout))
+        consider(layout);
     }
   }
 

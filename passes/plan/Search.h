@@ -23,7 +23,6 @@ struct SearchSpace {
   int64_t batch = 0;
   std::vector<int64_t> tensor;
   std::vector<unsigned> zero;
-  size_t budgets = 1;
 
   /// Returns the ranks that can compute a step together: divisors of all ranks,
   /// within a unit of the first level of links.

@@ -11,6 +11,7 @@
 #include "runtime/abi/Align.h"
 #include "runtime/core/DType.h"
 #include "runtime/core/ManifestField.h"
+#include "runtime/core/StateEncoding.h"
 #include "runtime/core/libraries/JsonLibrary.h"
 
 #include <algorithm>
@@ -165,17 +166,13 @@ static void checkEncoding(const StateSpec &state, const Manifest &manifest) {
     return malformed("states", "'" + state.name + "' has no such encoding");
   };
   if (state.home != StateHome::Encoded || !state.encoding ||
-      state.dtype != DType::F32 || state.encoding->block <= 0 ||
-      state.encoding->parts.size() < 2 || state.encoding->parts.size() > 3)
+      state.dtype != DType::F32 || state.encoding->parts.size() < 2 ||
+      state.encoding->parts.size() > 3)
     throw fail();
-  const bool isDouble = state.encoding->parts.size() == 3;
-  constexpr int64_t together = 256;
-  auto divide = [](int64_t a, int64_t b) { return (a - 1) / b + 1; };
-  const int64_t elements = std::max<int64_t>(state.getElements(), 1);
-  const int64_t scales = divide(elements, state.encoding->block);
-  const int64_t bytes = state.encoding->kind == EncodingKind::Int8
-                            ? elements
-                            : divide(elements, 2);
+  const ingot::quantization::Encoding encoding = getEncoding(*state.encoding);
+  if (!encoding.isValid())
+    throw fail();
+  const int64_t elements = state.getElements();
   auto check = [&](size_t part, DType dtype, int64_t size) {
     const StateSpec *found = manifest.findState(state.encoding->parts[part]);
     if (!found || found->dtype != dtype || found->getElements() != size ||
@@ -183,10 +180,11 @@ static void checkEncoding(const StateSpec &state, const Manifest &manifest) {
         found->shard || found->partition)
       throw fail();
   };
-  check(0, DType::U8, bytes);
-  check(1, isDouble ? DType::U8 : DType::F32, scales);
-  if (isDouble)
-    check(2, DType::F32, divide(scales, together) + 1);
+  check(0, DType::U8, encoding.getCodeBytes(elements));
+  check(1, encoding.isDouble ? DType::U8 : DType::F32,
+        encoding.countScales(elements));
+  if (encoding.isDouble)
+    check(2, DType::F32, encoding.countNested(elements));
 }
 
 /// Checks what the elements of a sample index.

@@ -10,39 +10,12 @@
 #ifndef INGOT_RUNTIME_QUANTIZATION_BLOCKCODES_H
 #define INGOT_RUNTIME_QUANTIZATION_BLOCKCODES_H
 
-#include "runtime/abi/Abi.h"
+#include "runtime/abi/BlockEncoding.h"
 
 #include <cstdint>
 #include <vector>
 
 namespace ingot::quantization {
-
-/// How numbers are encoded (docs/spec/encoding.md).
-struct Encoding {
-  ingot_encoding kind = INGOT_CODE_NF4;
-  /// The elements that share a scale, an even number.
-  int64_t block = 64;
-  /// Whether scales are codes as well.
-  bool isDouble = false;
-
-  /// The scales that share a scale, where these are codes.
-  static constexpr int64_t kScaleBlock = 256;
-
-  int64_t getCodeBytes(int64_t elements) const {
-    return kind == INGOT_CODE_INT8 ? elements : (elements + 1) / 2;
-  }
-  int64_t countScales(int64_t elements) const {
-    return (elements + block - 1) / block;
-  }
-  /// Bytes of an element of the scales.
-  int64_t getScaleBytes() const { return isDouble ? 1 : 4; }
-  /// The numbers of the third part: scales of scales, and their mean.
-  int64_t countNested(int64_t elements) const {
-    return isDouble
-               ? (countScales(elements) + kScaleBlock - 1) / kScaleBlock + 1
-               : 0;
-  }
-};
 
 /// The parts of an encoded tensor.
 struct Parts {

@@ -47,7 +47,7 @@ static int32_t getAxes(Operation *op, AllReduceStartOp start) {
   if (start && start.getAxes())
     return getAxisBits(*start.getAxes());
   if (isa<AllGatherStartOp, AllGatherWaitOp>(op))
-    return getAxisBits(static_cast<int64_t>(mesh.getShardAxis()));
+    return getAxisBits(mesh.getShardAxis());
   return getAxisBits(mesh.getSampleAxes());
 }
 

@@ -11,7 +11,7 @@
 #include "dialects/ingot/ir/CallDescriptor.h"
 #include "dialects/ingot/ir/Extensions.h"
 #include "dialects/ingot/support/Verification.h"
-#include "llvm/ADT/StringSwitch.h"
+#include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
 using namespace ingot;
@@ -29,18 +29,15 @@ void ingot::addEncodings(Dialect &dialect) {
 
 std::optional<quantization::Encoding>
 ingot::parseEncoding(StringRef kind, int64_t block, bool isDouble) {
-  constexpr int64_t most = 4096;
-  auto known = llvm::StringSwitch<std::optional<ingot_encoding>>(kind)
-                   .Case("nf4", INGOT_CODE_NF4)
-                   .Case("fp4", INGOT_CODE_FP4)
-                   .Case("int4", INGOT_CODE_INT4)
-                   .Case("int8", INGOT_CODE_INT8)
-                   .Default(std::nullopt);
-  bool isFloat = known == INGOT_CODE_NF4 || known == INGOT_CODE_FP4;
-  if (!known || block <= 0 || block > most || block % 2 != 0 ||
-      (isDouble && !isFloat))
+  static_assert(INGOT_CODE_NF4 == 0 && INGOT_CODE_FP4 == 1 &&
+                INGOT_CODE_INT4 == 2 && INGOT_CODE_INT8 == 3);
+  const auto *known = llvm::find(kEncodingKinds, kind);
+  quantization::Encoding encoding{
+      static_cast<ingot_encoding>(known - std::begin(kEncodingKinds)), block,
+      isDouble};
+  if (known == std::end(kEncodingKinds) || !encoding.isValid())
     return std::nullopt;
-  return quantization::Encoding{*known, block, isDouble};
+  return encoding;
 }
 
 SmallVector<RankedTensorType>

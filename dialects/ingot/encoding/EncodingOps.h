@@ -22,6 +22,10 @@ namespace ingot {
 /// and no function takes it.
 inline constexpr llvm::StringLiteral kEncodingAttr = "ingot.encoding";
 
+/// The names of encodings, in the order of ingot_encoding.
+inline constexpr llvm::StringLiteral kEncodingKinds[] = {"nf4", "fp4", "int4",
+                                                         "int8"};
+
 /// Returns the encoding of that name and block; nothing if there is none.
 std::optional<quantization::Encoding>
 parseEncoding(llvm::StringRef kind, int64_t block, bool isDouble);

@@ -81,10 +81,6 @@ SmallVector<int64_t, 2> Mesh::getSampleAxes() const {
   return axes;
 }
 
-Axis Mesh::getShardAxis() const {
-  return getSize(Axis::Inner) > 1 ? Axis::Inner : Axis::Data;
-}
-
 std::array<int64_t, kNumAxes> Mesh::getCoordinates(int64_t rank,
                                                    int64_t ranks) const {
   std::array<int64_t, kNumAxes> coordinates = {};

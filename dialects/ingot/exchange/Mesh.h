@@ -40,10 +40,10 @@ public:
   /// Returns the number of ranks that differ in their coordinates on the axes
   /// (Axis) only, or kAny.
   int64_t getSize(llvm::ArrayRef<int64_t> axes) const;
-  /// Returns the axes along which ranks train on different samples, and the one
-  /// of them along which they have shards.
+  /// Returns the axes (Axis) along which ranks train on different samples, and
+  /// the one of them along which they have shards.
   llvm::SmallVector<int64_t, 2> getSampleAxes() const;
-  Axis getShardAxis() const;
+  int64_t getShardAxis() const { return getSampleAxes().back(); }
   /// Returns the coordinates of one of `ranks` along all axes, those of an axis
   /// of size kAny included.
   std::array<int64_t, kNumAxes> getCoordinates(int64_t rank,

@@ -157,8 +157,8 @@ static void forGroups(Operation *op, ArrayRef<int64_t> axes,
 
 ShardPlace ingot::reference::getShardPlace(Operation *op, int64_t rank,
                                            int64_t ranks) {
-  auto axis = static_cast<int64_t>(Mesh::of(op).getShardAxis());
-  SmallVector<int64_t> group = getGroup(op, axis, rank, ranks);
+  SmallVector<int64_t> group =
+      getGroup(op, Mesh::of(op).getShardAxis(), rank, ranks);
   return {llvm::find(group, rank) - group.begin(),
           static_cast<int64_t>(group.size())};
 }
@@ -175,7 +175,7 @@ void ingot::reference::combineRanks(Operation *op, ArrayRef<Operands> operands,
   if (auto overAxes = dyn_cast<Exchange>(op))
     return exchange(overAxes, operands, results);
   Mesh mesh = Mesh::of(op);
-  auto shardAxis = static_cast<int64_t>(mesh.getShardAxis());
+  const int64_t shardAxis = mesh.getShardAxis();
   SmallVector<int64_t> axes(mesh.getSampleAxes());
   if (isa<AllReduceStartOp, ReduceScatterStartOp>(op)) {
     auto start = dyn_cast<AllReduceStartOp>(op);

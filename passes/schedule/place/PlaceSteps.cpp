@@ -498,8 +498,7 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
     Value bucket = exec::BufferOp::create(builder, loc, gather.bucket,
                                           exec::Space::State, gather.offset);
     ingot_bucket_desc desc = {};
-    desc.axes = getAxisBits(
-        static_cast<int64_t>(Mesh::of(getOperation()).getShardAxis()));
+    desc.axes = getAxisBits(Mesh::of(getOperation()).getShardAxis());
     desc.elements = gather.bucket.getNumElements();
     desc.type = getAbiType(gather.bucket.getElementType());
     desc.number = static_cast<int32_t>(firstGather + number);

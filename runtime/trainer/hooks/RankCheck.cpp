@@ -13,8 +13,9 @@
 using namespace ingot::runtime;
 
 /// Whether ranks that hold the same elements of such a state have the same
-/// values: seeds, sums over micro-batches and residuals are a rank's own. A
-/// state in halves is two others.
+/// values after a step: seeds, sums over micro-batches and residuals are a
+/// rank's own, no step writes frozen weights, and a state in halves is two
+/// others.
 static bool isCommon(const StateSpec &spec) {
   if (!spec.halves.empty())
     return false;
@@ -34,6 +35,16 @@ static bool isCommon(const StateSpec &spec) {
   }
 }
 
+/// Whether a kernel is known to write a state in the block of states.
+static bool writes(const KernelSpec &kernel, const StateSpec &spec) {
+  return kernel.stateWrites &&
+         std::any_of(kernel.stateWrites->begin(), kernel.stateWrites->end(),
+                     [&](const StateRange &range) {
+                       return range.offset < spec.offset + spec.getBytes() &&
+                              spec.offset < range.offset + range.bytes;
+                     });
+}
+
 RankCheck::RankCheck(const RunContext &context, int64_t every)
     : context(context), every(every) {
   const Manifest &manifest = context.getManifest();
@@ -43,11 +54,8 @@ RankCheck::RankCheck(const RunContext &context, int64_t every)
       continue;
     Checked checked = {&spec, step.kernels.size()};
     for (size_t i = 0; i < step.kernels.size(); ++i)
-      for (const StateRange &range :
-           step.kernels[i].stateWrites.value_or(std::vector<StateRange>()))
-        if (!spec.shard && range.offset < spec.offset + spec.getBytes() &&
-            spec.offset < range.offset + range.bytes)
-          checked.kernel = i;
+      if (!spec.shard && writes(step.kernels[i], spec))
+        checked.kernel = i;
     states.push_back(checked);
   }
   std::stable_sort(

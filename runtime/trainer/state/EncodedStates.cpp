@@ -2,21 +2,13 @@
 
 #include "runtime/trainer/state/EncodedStates.h"
 
+#include "runtime/core/StateEncoding.h"
 #include "runtime/quantization/BlockCodes.h"
 
 #include <cstring>
 
 using namespace ingot::runtime;
 using namespace ingot;
-
-static quantization::Encoding getEncoding(const StateSpec &spec) {
-  static_assert(static_cast<int>(EncodingKind::Nf4) == INGOT_CODE_NF4 &&
-                static_cast<int>(EncodingKind::Fp4) == INGOT_CODE_FP4 &&
-                static_cast<int>(EncodingKind::Int4) == INGOT_CODE_INT4 &&
-                static_cast<int>(EncodingKind::Int8) == INGOT_CODE_INT8);
-  return {static_cast<ingot_encoding>(spec.encoding->kind),
-          spec.encoding->block, spec.encoding->parts.size() == 3};
-}
 
 static const StateSpec &getPart(const Session &session, const StateSpec &spec,
                                 size_t part) {
@@ -25,7 +17,7 @@ static const StateSpec &getPart(const Session &session, const StateSpec &spec,
 
 static void readEncoded(const Session &session, const StateSpec &spec,
                         int64_t first, int64_t count, float *to) {
-  const quantization::Encoding encoding = getEncoding(spec);
+  const quantization::Encoding encoding = getEncoding(*spec.encoding);
   auto getPlace = [&](size_t part) {
     return session.getPlace(getPart(session, spec, part));
   };
@@ -39,7 +31,7 @@ static void readEncoded(const Session &session, const StateSpec &spec,
 
 static void writeEncoded(Session &session, const StateSpec &spec,
                          const float *from) {
-  const quantization::Encoding encoding = getEncoding(spec);
+  const quantization::Encoding encoding = getEncoding(*spec.encoding);
   const quantization::Encoded encoded =
       quantization::encode(encoding, from, spec.getElements());
   auto write = [&](size_t part, const void *data) {

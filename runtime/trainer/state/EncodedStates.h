@@ -28,9 +28,6 @@ extern "C" {
 __attribute__((weak)) const EncodedStates *ingot_encoded_states();
 }
 
-/// Whether the state is a part of an encoded one.
-bool isPart(const Manifest &manifest, const StateSpec &spec);
-
 } // namespace ingot::runtime
 
 #endif // INGOT_RUNTIME_TRAINER_STATE_ENCODEDSTATES_H

@@ -18,15 +18,6 @@ using namespace ingot::runtime;
 /// The number of elements that are joined at a time.
 static constexpr int64_t kPiece = 4096;
 
-bool ingot::runtime::isPart(const Manifest &manifest, const StateSpec &spec) {
-  return std::any_of(
-      manifest.states.begin(), manifest.states.end(), [&](const auto &whole) {
-        return whole.encoding &&
-               std::count(whole.encoding->parts.begin(),
-                          whole.encoding->parts.end(), spec.name) != 0;
-      });
-}
-
 /// Calls `take` with elements of an encoded state, one piece after the other.
 template <typename Take>
 static void forEachDecoded(const Session &session, const StateSpec &spec,

@@ -19,6 +19,16 @@
 
 using namespace ingot::runtime;
 
+/// Whether the state is a part of an encoded one.
+static bool isPart(const Manifest &manifest, const StateSpec &spec) {
+  return std::any_of(
+      manifest.states.begin(), manifest.states.end(), [&](const auto &whole) {
+        return whole.encoding &&
+               std::count(whole.encoding->parts.begin(),
+                          whole.encoding->parts.end(), spec.name) != 0;
+      });
+}
+
 static bool isSafeTensorsFile(const std::string &path) {
   return std::filesystem::path(path).extension() == ".safetensors";
 }

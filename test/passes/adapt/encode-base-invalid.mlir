@@ -6,7 +6,7 @@
 // BLOCK:       error: --base: block of 'x' is no size of blocks
 // BLOCK-NEXT:  hint: give a power of two from 16 to 4096, as in nf4:block=64,double
 // KIND:        error: --base: unknown encoding 'nf3'
-// KIND-NEXT:   hint: choose nf4, fp4, int8 or int4
+// KIND-NEXT:   hint: choose nf4, fp4, int4 or int8
 // DOUBLE:      error: --base: scales of int8 are not encoded
 // NONE:        'nf4' finds no weight that can be encoded
 // NONE:        hint: it takes frozen weights of linear layers: add --adapter

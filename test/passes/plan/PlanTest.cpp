@@ -109,27 +109,24 @@ TEST(Estimate, AddsBlocks) {
   EXPECT_EQ(sum.memoryBytes, all.memoryBytes);
 }
 
-/// Steps whose memory is divided by stages of ZeRO, and by budgets.
+/// Steps whose memory is divided by stages of ZeRO.
 static Estimator makeEstimator(const Cluster &cluster) {
   Estimator estimator(cluster, 1);
   for (int64_t tensor : {1, 2, 4}) {
     GroupTraces traces;
-    for (int budget = 0; budget < 2; ++budget) {
-      auto make = [&](double samples) {
-        Trace trace = makeTrace(1e7);
-        trace.group = tensor;
-        for (TraceItem &item : trace.step)
-          item.seconds *=
-              samples * (budget ? 1.3 : 1.0) / static_cast<double>(tensor);
-        trace.peakBytes =
-            static_cast<int64_t>((4000 + samples * (budget ? 200 : 1000)) /
-                                 static_cast<double>(tensor));
-        return BlockTraces{trace, {}};
-      };
-      traces.budgets.push_back({make(1), make(2)});
-    }
+    auto make = [&](double samples) {
+      Trace trace = makeTrace(1e7);
+      trace.group = tensor;
+      for (TraceItem &item : trace.step)
+        item.seconds *= samples / static_cast<double>(tensor);
+      trace.peakBytes = static_cast<int64_t>((4000 + samples * 1000) /
+                                             static_cast<double>(tensor));
+      return BlockTraces{trace, {}};
+    };
+    traces.one = make(1);
+    traces.two = make(2);
     for (unsigned zero = 0; zero < 4; ++zero) {
-      traces.stages[zero] = traces.budgets.front().one;
+      traces.stages[zero] = traces.one;
       traces.stages[zero]->few.peakBytes -= 500 * zero;
     }
     estimator.add(tensor, std::move(traces));
@@ -145,23 +142,21 @@ TEST(Search, EqualsExhaustiveSearch) {
   space.globalBatch = 128;
   space.tensor = {1, 2, 4};
   space.zero = {0, 1, 2, 3};
-  space.budgets = 2;
   for (double memory : {1e9, 6000.0, 3000.0, 1500.0}) {
     space.memoryBytes = memory;
     std::vector<double> all;
     for (int64_t tensor : space.tensor)
       for (unsigned zero : space.zero)
-        for (int64_t batch = 1; batch <= 32; batch *= 2)
-          for (size_t budget : {0, 1}) {
-            int64_t samples = 128 / (16 / tensor);
-            if (samples % batch != 0)
-              continue;
-            Layout layout{16, tensor, zero, batch, samples / batch, budget};
-            RankPlan plan = estimator.estimate(layout);
-            EXPECT_LE(estimator.getBound(layout), plan.stepSeconds);
-            if (static_cast<double>(plan.memoryBytes) <= memory)
-              all.push_back(plan.stepSeconds);
-          }
+        for (int64_t batch = 1; batch <= 32; batch *= 2) {
+          int64_t samples = 128 / (16 / tensor);
+          if (samples % batch != 0)
+            continue;
+          Layout layout{16, tensor, zero, batch, samples / batch};
+          RankPlan plan = estimator.estimate(layout);
+          EXPECT_LE(estimator.getBound(layout), plan.stepSeconds);
+          if (static_cast<double>(plan.memoryBytes) <= memory)
+            all.push_back(plan.stepSeconds);
+        }
     std::sort(all.begin(), all.end());
     SearchResult result = search(space, estimator, 6);
     ASSERT_EQ(result.best.size(), std::min<size_t>(6, all.size()));
@@ -179,11 +174,10 @@ TEST(Search, KeepsRanksThatComputeTogetherInANode) {
 }
 
 TEST(Layout, IsWrittenAsOptions) {
-  Layout layout{16, 4, 3, 2, 8, 1};
-  EXPECT_EQ(layout.getWords({"", "at-least:30%"}),
+  Layout layout{16, 4, 3, 2, 8};
+  EXPECT_EQ(layout.getWords(),
             (std::vector<std::string>{"--mesh=tensor=4", "--zero=3",
-                                      "--batch=2", "--grad-accumulation=8",
-                                      "--memory-budget=at-least:30%"}));
-  EXPECT_EQ(Layout().getWords({""}),
+                                      "--batch=2", "--grad-accumulation=8"}));
+  EXPECT_EQ(Layout().getWords(),
             (std::vector<std::string>{"--data-parallel", "--batch=1"}));
 }

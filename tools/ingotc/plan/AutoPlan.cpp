@@ -44,8 +44,6 @@ private:
   Cluster cluster;
   StepSampler sampler;
   SearchSpace space;
-  /// The shares of activations that are kept; others are computed again.
-  std::vector<std::string> budgets = {""};
   StepSampler::Device device;
   std::string left;
 };
@@ -53,7 +51,7 @@ private:
 } // namespace
 
 Words Planner::getWords(const Layout &layout) const {
-  Words words = layout.getWords(budgets);
+  Words words = layout.getWords();
   llvm::erase_if(words, [&](const std::string &word) {
     llvm::StringRef name = llvm::StringRef(word).drop_front(2).split('=').first;
     return isGiven(name.str().c_str());
@@ -92,12 +90,11 @@ void Planner::findSpace() {
   space.zero = {0, 2, 3};
   if (isGiven("zero"))
     space.zero = {given.pipeline->zero};
-  space.budgets = budgets.size();
   // What a budget leaves of a step of few blocks is another part of it than of
   // a step of many.
   if (isGiven("memory-budget"))
-    left += "note: --memory-budget: estimates of memory and time are of few "
-            "blocks, and may be far from the replayed step's\n";
+    left += "note: --memory-budget: what is computed again is that of a few "
+            "blocks; memory and time of the whole model may be far from it\n";
 }
 
 bool Planner::sample(int64_t tensor, Estimator &estimator) {
@@ -105,24 +102,20 @@ bool Planner::sample(int64_t tensor, Estimator &estimator) {
   layout.ranks = space.ranks;
   layout.tensor = tensor;
   GroupTraces traces;
-  // Where memory is short, states are divided first: what else is computed
-  // again is known of such a step.
   traces.stage = space.zero.back();
   traces.samples = std::max<int64_t>(1, space.batch);
-  auto compile = [&](unsigned zero, size_t budget, int64_t batch) {
+  auto compile = [&](unsigned zero, int64_t batch) {
     layout.zero = zero;
-    layout.budget = budget;
     layout.batch = batch;
     return sampler.compile(getWords(layout), StepSampler::kSmall);
   };
   try {
-    for (size_t budget = 0; budget < budgets.size(); ++budget)
-      traces.budgets.push_back(
-          {compile(traces.stage, budget, 1), compile(traces.stage, budget, 2)});
     // A batch that is given is that of both.
+    traces.one = compile(traces.stage, 1);
+    traces.two = compile(traces.stage, 2);
     for (unsigned zero : space.zero)
-      traces.stages[zero] = zero == traces.stage ? traces.budgets.front().one
-                                                 : compile(zero, 0, 1);
+      traces.stages[zero] =
+          zero == traces.stage ? traces.one : compile(zero, 1);
   } catch (const runtime::Error &error) {
     left += llvm::formatv("note: {0} ranks that compute a step together are "
                           "left out: {1}\n",
@@ -204,7 +197,7 @@ int Planner::run() {
             "no layout of {0} ranks fits {1:f1} GB: {2} takes {3:f1} "
             "GB",
             space.ranks, space.memoryBytes / 1e9,
-            result.smallest->layout.describe(budgets),
+            result.smallest->layout.describe(),
             static_cast<double>(result.smallest->estimate.memoryBytes) / 1e9),
         "plan for more ranks, or ranks with more memory");
   if (result.best.empty())
@@ -214,7 +207,7 @@ int Planner::run() {
                       space.globalBatch, space.ranks),
         "give a multiple of the ranks, and of --batch if it is given");
   replayBest(result);
-  llvm::outs() << explain(result, space, budgets) << "\n";
+  llvm::outs() << explain(result, space) << "\n";
   const Candidate &best = result.best.front();
   if (!best.problem.empty())
     throw runtime::failure("--auto", best.problem,

@@ -92,5 +92,8 @@ def errors(ingot):
     g = golden("mlp")
     command = ingot.ingotc(g.model, "--loss", g.loss, "--batch", 16, "-o", ingot.path("never"))
     ingot.check_error([*command, "--mesh", "inner=2"], 2, "without --zero, ranks along inner have no shards")
+    inner = ["--mesh", "inner=2", "--zero", "1"]
+    ingot.check_error([*command, *inner, *SPLIT], 2, "--partition: requires --mesh tensor=N")
+    ingot.check_error([*command, *inner, "--split-rows", "always"], 2, "--split-rows: requires --mesh tensor=N")
     trainer = compile_inner(ingot, g, "adamw", 2, "--zero", "1")
     ingot.check_error([trainer, "--data", g.data, "--steps", 1], 3, "cannot be divided into groups of 2")
