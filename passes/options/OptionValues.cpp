@@ -128,10 +128,10 @@ llvm::Expected<AxisSize> AxisSize::parse(StringRef option, StringRef text) {
   constexpr int64_t most = 1 << 16;
   if (!llvm::is_contained(kAxes, axis) || count.getAsInteger(10, size.ranks) ||
       size.ranks < 1 || size.ranks > most)
-    return makeOptionError(option, "'" + text + "' is no axis with its ranks",
-                           "give " + joinChoices(kAxes) +
-                               "=N; the ranks that a run has besides are along "
-                               "data");
+    return makeOptionError(
+        option, "'" + text + "' is no axis with its ranks",
+        "as in tensor=2, or inner=2 with --zero; the ranks that "
+        "a run has besides are along data");
   return size;
 }
 
