@@ -3,6 +3,7 @@
 #include "dialects/reference/Module.h"
 
 #include "dialects/ingot/ir/Dialect.h"
+#include "dialects/ingot/ir/TensorTypes.h"
 #include "dialects/ingot/partition/Partition.h"
 #include "dialects/reference/Interpreter.h"
 #include "dialects/reference/Registry.h"
@@ -53,7 +54,8 @@ llvm::Error ingot::reference::refreshCopies(ModuleOp module,
       copy = whole.converted(state.getTensorType().getElementType());
       continue;
     }
-    Tensor half(state.getTensorType());
+    Tensor half(RankedTensorType::get(whole.getShape(),
+                                      state.getTensorType().getElementType()));
     for (int64_t i = 0; i < half.size(); ++i)
       if (half.isFloat())
         half.real(i) = upperHalf(whole.real(i));
@@ -76,7 +78,7 @@ static void joinStates(func::FuncOp function, NamedTensors &states) {
       auto symbol = cast<FlatSymbolRefAttr>((*state.getHalves())[i]);
       return states[symbol.getValue().str()];
     };
-    Tensor whole(state.getTensorType());
+    Tensor whole(state.getWholeType());
     for (int64_t i = 0; i < whole.size(); ++i)
       whole.real(i) = joinHalves(half(0).real(i), half(1).integer(i));
     states[state.getSymName().str()] = std::move(whole);
@@ -270,15 +272,35 @@ ingot::reference::runRanksByName(func::FuncOp function,
   Mesh mesh = Mesh::of(function);
   auto partOf = [&](const std::string &name) -> std::optional<Partition> {
     auto state = symbols.lookup<StateOp>(name);
-    Attribute attribute = state ? state->getAttr(kPartitionAttr) : Attribute();
+    // Copies of a state are in the same parts.
+    auto of = state && state.getOf() ? symbols.lookup<StateOp>(*state.getOf())
+                                     : state;
+    Attribute attribute = of ? of->getAttr(kPartitionAttr) : Attribute();
     if (!attribute)
       return std::nullopt;
-    Partition partition = Partition::get(attribute, state.getWholeType(), mesh);
+    Partition partition = Partition::get(
+        attribute,
+        withElement(of.getWholeType(), state.getTensorType().getElementType()),
+        mesh);
     for (auto [i, type] : llvm::enumerate(function.getArgumentTypes()))
       if (stateName(function.getArgAttr(i, kStateAttr)) == name &&
           type == partition.getLocalType() && !partition.isWhole())
         return partition;
     return std::nullopt;
+  };
+  auto takePart = [](const Tensor &whole, const Partition &partition,
+                     size_t rank) {
+    Tensor part(partition.getLocalType());
+    for (auto [i, place] : llvm::enumerate(partition.getPlaces(rank)))
+      if (place >= 0)
+        part.copy(static_cast<int64_t>(i), whole, place);
+    return part;
+  };
+  auto putPart = [](Tensor &whole, const Tensor &part,
+                    const Partition &partition, size_t rank) {
+    for (auto [i, place] : llvm::enumerate(partition.getPlaces(rank)))
+      if (place >= 0)
+        whole.copy(place, part, static_cast<int64_t>(i));
   };
   auto nameOn = [](const std::string &name, size_t rank) {
     return rank == 0 ? name : name + "@" + std::to_string(rank);
@@ -296,12 +318,8 @@ ingot::reference::runRanksByName(func::FuncOp function,
       if (auto found = states.find(nameOn(name, rank));
           isOwn(name) && found != states.end())
         value = found->second;
-      if (std::optional<Partition> partition = partOf(name)) {
-        Tensor whole = std::exchange(value, Tensor(partition->getLocalType()));
-        for (auto [i, place] : llvm::enumerate(partition->getPlaces(rank)))
-          if (place >= 0)
-            value.copy(static_cast<int64_t>(i), whole, place);
-      }
+      if (std::optional<Partition> partition = partOf(name))
+        value = takePart(value, *partition, rank);
       // What uses elements that a rank does not have shows.
       if (auto place = placeOf(name)) {
         Tensor whole = std::exchange(value, Tensor(value.getType()));
@@ -332,21 +350,30 @@ ingot::reference::runRanksByName(func::FuncOp function,
   for (auto [rank, own] : llvm::enumerate(*results)) {
     NamedTensors others;
     sortResults(function, std::move(own), others);
-    for (const auto &[name, value] : others)
+    for (const auto &[name, value] : others) {
+      std::optional<Partition> partition = partOf(name);
       if (isOwn(name)) {
-        states[nameOn(name, rank)] = value;
+        // Of a part, the whole tensor with nothing else.
+        Tensor own = partition ? Tensor(before.at(name).getType()) : value;
+        if (partition)
+          putPart(own, value, *partition, rank);
+        states[nameOn(name, rank)] = std::move(own);
       } else if (auto place = placeOf(name)) {
         ShardPlace at =
             getShardPlace(function, static_cast<int64_t>(rank), ranks);
-        copyShard(states[name], value, place->first, place->second, at.place,
-                  at.count);
-      } else if (std::optional<Partition> partition = partOf(name)) {
-        for (auto [i, at] : llvm::enumerate(partition->getPlaces(rank)))
-          if (at >= 0)
-            states[name].copy(at, value, static_cast<int64_t>(i));
+        Tensor part = partition ? takePart(states[name], *partition, rank)
+                                : std::move(states[name]);
+        copyShard(part, value, place->first, place->second, at.place, at.count);
+        if (partition)
+          putPart(states[name], part, *partition, rank);
+        else
+          states[name] = std::move(part);
+      } else if (partition) {
+        putPart(states[name], value, *partition, rank);
       } else if (states[name].getRawData() != value.getRawData())
         return invalid("state '" + name + "' of rank " + llvm::Twine(rank) +
                        " is not rank 0's");
+    }
   }
   joinStates(function, states);
   return outputs;

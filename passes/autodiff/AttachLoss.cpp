@@ -374,7 +374,9 @@ void AttachLoss::buildTrainStep(Signature step, const Terms &terms) {
   ResultList results;
   results.addNamed("loss", scalarF32(a, whole));
   if (weight)
-    results.addNamed("loss_weight", scalarF32(a, weight));
+    results.addNamed("loss_weight", tensorType(weight).getElementType().isF64()
+                                        ? a.reshape(weight, {})
+                                        : scalarF32(a, weight));
   results.entries.append(sums.entries);
   for (const ResultList::Entry &entry : ResultList::of(step).entries)
     if (entry.state())

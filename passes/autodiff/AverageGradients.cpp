@@ -34,7 +34,18 @@ struct AverageGradients : ingot::impl::AverageGradientsBase<AverageGradients> {
     ResultList results = ResultList::of(step);
     OpBuilder builder(step.getReturn());
     Value sum = results.entries[*weight].value;
-    Value factor = Arithmetic(builder, sum.getLoc()).div(1.0, sum);
+    // The sum of a few labels is exact, its reciprocal is not.
+    DenseMap<Type, Value> factors;
+    auto getFactor = [&](Type element) {
+      Value &factor = factors[element];
+      Arithmetic a(builder, sum.getLoc());
+      bool isWider = element.getIntOrFloatBitWidth() >
+                     tensorType(sum).getElementTypeBitWidth();
+      if (!factor)
+        factor = isWider ? a.div(1.0, a.cast(sum, element))
+                         : a.cast(a.div(1.0, sum), element);
+      return factor;
+    };
     unsigned loss = *step.findResult("loss");
     for (auto [i, entry] : llvm::enumerate(results.entries)) {
       FlatSymbolRefAttr parameter = entry.gradient();
@@ -44,9 +55,8 @@ struct AverageGradients : ingot::impl::AverageGradientsBase<AverageGradients> {
                                 ? NameLoc::get(parameter.getRootReference())
                                 : entry.value.getLoc());
       RankedTensorType type = tensorType(entry.value);
-      entry.value =
-          a.mul(entry.value,
-                a.fill(a.cast(factor, type.getElementType()), type.getShape()));
+      entry.value = a.mul(entry.value, a.fill(getFactor(type.getElementType()),
+                                              type.getShape()));
     }
     results.entries.erase(results.entries.begin() + *weight);
     results.apply(step);

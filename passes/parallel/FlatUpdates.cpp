@@ -52,14 +52,31 @@ bool FlatUpdates::propagate() {
       varying.insert(argument);
   }
   for (Operation &op : function.getBody().front()) {
-    if (auto sum = dyn_cast<AllReduceOp>(op)) {
-      if (candidates.contains(&op))
-        flat[sum.getResult()] = &op;
-      continue;
-    }
-    visit(op);
+    if (auto sum = dyn_cast<AllReduceOp>(op))
+      visitSum(sum);
+    else
+      visit(op);
   }
   return candidates.size() != before;
+}
+
+void FlatUpdates::visitSum(AllReduceOp sum) {
+  if (candidates.contains(sum)) {
+    flat[sum.getResult()] = sum;
+    return;
+  }
+  if (Operation *shard = flat.lookup(sum.getOperand()))
+    return reject(shard, "ranks along another axis add it up");
+  if (!partial.contains(sum.getOperand()))
+    return;
+  // A sum along another axis of terms is a term, too.
+  bool isOther = llvm::none_of(sum.getAxes(), [&](int64_t axis) {
+    return llvm::is_contained(Mesh::of(function).getSampleAxes(), axis);
+  });
+  if (isOther && sum.getKind() == ReductionKind::Sum)
+    partial.insert(sum.getResult());
+  else
+    reads.push_back(&sum.getOperandMutable());
 }
 
 void FlatUpdates::visit(Operation &op) {

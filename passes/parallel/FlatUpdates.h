@@ -50,6 +50,7 @@ private:
 
   bool propagate();
   void visit(mlir::Operation &op);
+  void visitSum(AllReduceOp sum);
   void visitReturn(mlir::Operation &op);
   void visitFlat(mlir::Operation &op, mlir::Operation *sum);
   void visitPartial(mlir::Operation &op);

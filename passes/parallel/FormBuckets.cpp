@@ -73,8 +73,6 @@ struct FormBuckets : ingot::impl::FormBucketsBase<FormBuckets> {
         }
         sums.push_back(sum);
       }
-    if (sums.empty())
-      return;
     if (zero == 0) {
       form(sums, nullptr);
     } else {
@@ -85,8 +83,9 @@ struct FormBuckets : ingot::impl::FormBucketsBase<FormBuckets> {
       form(sums, &updates);
       form(updates.sumShards(shards), nullptr);
     }
-    if (!isSorted())
-      sortTopologically(block);
+    sort();
+    formScalars();
+    sort();
   }
 
 private:
@@ -116,14 +115,16 @@ private:
     }
   }
 
-  /// Returns whether every value is computed before it is used.
-  bool isSorted() const {
-    for (Operation &op : *block)
-      for (Value operand : op.getOperands())
-        if (Operation *def = operand.getDefiningOp();
-            def && !def->isBeforeInBlock(&op))
-          return false;
-    return true;
+  /// Has every value computed before it is used.
+  void sort() {
+    bool isSorted = llvm::all_of(*block, [](Operation &op) {
+      return llvm::all_of(op.getOperands(), [&](Value operand) {
+        Operation *def = operand.getDefiningOp();
+        return !def || def->isBeforeInBlock(&op);
+      });
+    });
+    if (!isSorted)
+      sortTopologically(block);
   }
 
   /// Puts sums that do not depend on each other into buckets.
@@ -172,6 +173,19 @@ private:
         for (AllReduceOp sum : *list)
           sum.erase();
     }
+  }
+
+  /// Puts scalars that ranks along other axes add up, such as the squares of
+  /// gradients in parts, into buckets: one latency instead of one for each.
+  void formScalars() {
+    llvm::MapVector<ArrayRef<int64_t>, SmallVector<AllReduceOp>> byAxes;
+    for (auto sum : block->getOps<AllReduceOp>())
+      if (sum.getType().getRank() == 0 &&
+          isa<FloatType>(sum.getType().getElementType()))
+        byAxes[sum.getAxes()].push_back(sum);
+    for (auto &[over, sums] : byAxes)
+      if (sums.size() > 1)
+        form(sums, nullptr);
   }
 
   /// Bytes that a bucket should have, of `bytes` in all.

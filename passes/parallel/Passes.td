@@ -69,6 +69,9 @@ def FormBuckets : Pass<"ingot-form-buckets", "::mlir::ModuleOp"> {
     of all gradients, and in one bucket for the norms that lamb divides by. A gradient that an update reads in another
     way is all-reduced, with a remark.
 
+    Scalars that ranks along other axes add up, such as the squares of gradients of which they have parts, share
+    buckets, too.
+
     Before:
     ```mlir
     %1 = ingot.all_reduce sum %gw over [data] gradient_of @w : tensor<4x3xf32>

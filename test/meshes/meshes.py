@@ -2,15 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares steps of SGD with a rate of 1 on meshes of simulated ranks with those of one rank, in f64.
 
-    meshes.py --bin DIR [--small] [--model NAME]... [--mesh DATAxTENSOR]... [--row JSON] [--jobs N]
+    meshes.py --bin DIR [--small] [--model NAME]... [--mesh DATAxINNERxTENSOR]... [--row JSON] [--low] [--jobs N]
 
 Ranks have different data, so that the new parameters tell the gradients of all of it. Each mesh takes the next rows of
 a covering array of options: every pair of choices is there for every model. `--small` takes a few meshes and rows.
+With `--low`, products are computed in bf16, and the gradients of a mesh may be twice as far from those in f64 as
+those of one rank.
 """
 
 import argparse
 import itertools
 import json
+import math
 import re
 import subprocess
 import sys
@@ -21,10 +24,7 @@ from pathlib import Path
 import numpy as np
 from models import MODELS, V, build
 
-BATCH = 16
-MESHES = [
-    (data, tensor) for data in range(1, 9) for tensor in range(1, 9) if 1 < data * tensor <= 8 and BATCH % data == 0
-]
+MESHES = [mesh for mesh in itertools.product(range(1, 9), repeat=3) if 1 < math.prod(mesh) <= 8]
 CHOICES = {
     "rows": ("always", "never"),
     "optimizer": ("sgd", "lamb"),
@@ -32,6 +32,8 @@ CHOICES = {
     "scaling": (False, True),
     "dropout": (0.0, 0.25),
     "masked": (False, True),
+    "zero": (0, 1, 2, 3),
+    "micro": (1, 2),
 }
 TOLERANCE = 1e-11
 
@@ -54,9 +56,18 @@ def covering_rows(seed):
     return rows
 
 
+def batch_of(mesh, micro):
+    """A number of samples that ranks and micro-batches divide, about 16."""
+    least = mesh[0] * mesh[1] * micro
+    return least * max(1, round(16 / least))
+
+
 class Run:
-    def __init__(self, binaries, folder, model, row):
+    """Steps with the options of a row, on a batch of so many samples, whose products may be computed in bf16."""
+
+    def __init__(self, binaries, folder, model, row, batch, precision="f64"):
         self.binaries, self.folder, self.model, self.row = binaries, folder, model, row
+        self.batch, self.precision = batch, precision
 
     def call(self, tool, *arguments):
         command = [str(self.binaries / tool), *map(str, arguments)]
@@ -70,14 +81,14 @@ class Run:
         random = np.random.default_rng(1)
         arrays = {}
         for name, (shape, classes) in m.data.items():
-            size = [BATCH, *shape]
+            size = [self.batch, *shape]
             # Two tokens are outside of the table.
             arrays[name] = random.integers(-1, classes + 1, size) if classes else random.normal(size=size)
         rows, classes = m.outputs[0][0].shape[0] // m.batch, m.outputs[0][0].shape[1]
-        labels = random.integers(0, classes, (BATCH, rows))
-        labels[3, : (rows + 1) // 2] = -100
+        labels = random.integers(0, classes, (self.batch, rows))
+        labels[self.batch // 5, : (rows + 1) // 2] = -100
         if self.row["masked"]:
-            labels[: BATCH // 2] = -100
+            labels[: self.batch // 2] = -100
         arrays["labels"] = labels.reshape(-1)
         return arrays
 
@@ -91,40 +102,55 @@ class Run:
                 arrays[name] = random.uniform(0.5, 1.5, shape)
         return arrays
 
-    def compile(self, data, tensor):
+    def compile(self, mesh, micro):
         row = self.row
-        m = build(self.model, BATCH // data, row["dropout"])
-        stem = self.folder / f"{data}x{tensor}"
+        data, inner, tensor = mesh
+        m = build(self.model, self.batch // (data * inner * micro), row["dropout"])
+        stem = self.folder / (f"{data}x{inner}x{tensor}x{micro}." + self.precision)
         source, step = stem.with_suffix(".mlir"), stem.with_suffix(".step.mlir")
-        source.write_text(m.text())
+        text = m.text()
         options = [f"loss=cross-entropy optimizer={row['optimizer']}"]
+        if self.precision != "f64":
+            text = re.sub("([x<])f64>", r"\1f32>", text)
+            options.append(f"precision={self.precision}")
+        source.write_text(text)
         if row["clip"]:
             options.append("clip")
         if row["scaling"]:
             options.append("loss-scaling")
+        if micro > 1:
+            options.append(f"grad-accumulation={micro}")
         options.append("data-parallel bucket-mb=0.01 sync-batch-norm")
+        if zero := row["zero"] or int(inner > 1):
+            options.append(f"zero={zero}")
+        axes = [f"{name}={size}" for name, size in (("inner", inner), ("tensor", tensor)) if size > 1]
+        if axes:
+            options.append("mesh=" + ",".join(axes))
         if tensor > 1:
-            options.append(f"mesh=tensor={tensor} split-rows={row['rows']}")
+            options.append(f"split-rows={row['rows']}")
             rules = PINS[self.model](tensor)
             if rules:
                 options.append("partition=" + ",".join(rules))
         self.call("ingot-opt", source, f"--ingot-standard={' '.join(options)}", "-o", step)
         return m, step
 
-    def run(self, data, tensor):
-        """The parameters after a step, and its loss."""
-        m, step = self.compile(data, tensor)
-        states = self.states(m)
+    def run(self, mesh, micro=1):
+        """The parameters before and after a step, and its loss."""
+        m, step = self.compile(mesh, micro)
+        states, data = self.states(m), self.data(m)
         hyper = re.findall(r'ingot\.kind = "hyper", ingot\.name = "([^"]*)"', step.read_text())
-        stem = self.folder / f"{data}x{tensor}"
-        paths = {name: stem.with_suffix(f".{name}.npz") for name in ("inputs", "states", "outputs", "state-out")}
-        np.savez(paths["states"], **states)
-        np.savez(paths["inputs"], **self.data(m), **{name: HYPER[name] for name in hyper if name in HYPER})
+        hyper = {name: HYPER[name] for name in hyper if name in HYPER}
+        paths = {name: step.with_suffix(f".{name}.npz") for name in ("inputs", "states", "outputs", "state-out")}
         files = [word for name, path in paths.items() for word in (f"--{name}", path)]
-        ranks = ["--ranks", data * tensor] if data * tensor > 1 else []
-        self.call("ingot-eval", step, "--function", "train_step", *files, *ranks)
-        with np.load(paths["state-out"]) as after, np.load(paths["outputs"]) as outputs:
-            return {name: after[name] for name in states}, float(outputs["loss"])
+        ranks = ["--ranks", math.prod(mesh)] if math.prod(mesh) > 1 else []
+        np.savez(paths["states"], **states)
+        for i in range(micro):
+            np.savez(paths["inputs"], **{name: np.split(all, micro)[i] for name, all in data.items()}, **hyper)
+            function = "train_step" if i + 1 == micro else "accumulate_step"
+            self.call("ingot-eval", step, "--function", function, *files, *ranks)
+            paths["state-out"].replace(paths["states"])
+        with np.load(paths["states"]) as after, np.load(paths["outputs"]) as outputs:
+            return states, {name: after[name] for name in states}, float(outputs["loss"])
 
 
 # Rates of 1, and a norm below that of the gradients.
@@ -156,17 +182,36 @@ def difference(got, want):
     return worst
 
 
-def check(binaries, model, mesh, row):
+def distance(got, want):
+    """The distance of all tensors, as a share of their length."""
+    return math.sqrt(
+        sum(np.square(got[name] - value).sum() for name, value in want.items())
+        / sum(np.square(value).sum() for value in want.values())
+    )
+
+
+def check(binaries, model, mesh, row, isLow):
     """Returns a line about a mesh, and whether it is right."""
-    data, tensor = mesh
+    data, inner, tensor = mesh
+    micro = row["micro"]
+    batch = batch_of(mesh, micro)
+    # Ranks along data, and micro-batches, draw numbers of their own, and have means and variances of their own.
+    isSplit = row["dropout"] > 0
+    alone = (data * inner if isSplit else 1, 1, 1), micro if isSplit or model == "cnn" else 1
+    what = f"{model} {data}x{inner}x{tensor} " + json.dumps(row)
     with tempfile.TemporaryDirectory() as folder:
-        run = Run(binaries, Path(folder), model, row)
-        what = f"{model} {data}x{tensor} " + json.dumps(row)
-        # Ranks along data draw numbers of their own.
-        alone = (data, 1) if row["dropout"] else (1, 1)
+        run = Run(binaries, Path(folder), model, row, batch)
         try:
-            want, own = run.run(*alone)
-            got, loss = run.run(data, tensor)
+            before, want, own = Run(binaries, Path(folder), model, row | {"zero": 0}, batch).run(*alone)
+            if isLow:
+                low = Run(binaries, Path(folder), model, row, batch, "bf16")
+                steps = {name: value - before[name] for name, value in want.items()}
+                errors = [
+                    distance({name: after[name] - before[name] for name in steps}, steps)
+                    for _, after, _ in (low.run(*alone), low.run(mesh, micro))
+                ]
+                return f"{what}: {errors[1]:.1e} of {errors[0]:.1e}", errors[1] <= 2 * errors[0]
+            _, got, loss = run.run(mesh, micro)
         except RuntimeError as error:
             return f"{what}: {error}", False
         name, error = difference(got, want)
@@ -182,6 +227,7 @@ def main():
     parser.add_argument("--small", action="store_true")
     parser.add_argument("--model", action="append")
     parser.add_argument("--mesh", action="append")
+    parser.add_argument("--low", action="store_true")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--row", type=json.loads, help="choices instead of those of the array, as JSON")
     options = parser.parse_args()
@@ -195,12 +241,12 @@ def main():
             else covering_rows(number)
         )
         if options.small:
-            meshes, rows = [(1, 2), (2, 2)], rows[:2]
+            meshes, rows = [(1, 1, 2), (2, 1, 2), (1, 2, 2)], rows[:3]
         for i in range(len(meshes) if options.row else max(len(meshes), len(rows))):
             tasks.append((model, meshes[i % len(meshes)], rows[i % len(rows)]))
     failed = 0
     with ThreadPoolExecutor(options.jobs) as pool:
-        for line, isRight in pool.map(lambda task: check(options.bin.resolve(), *task), tasks):
+        for line, isRight in pool.map(lambda task: check(options.bin.resolve(), *task, options.low), tasks):
             print(("" if isRight else "FAILED ") + line, flush=True)
             failed += not isRight
     print(f"{len(tasks)} meshes, {failed} failed")

@@ -76,6 +76,38 @@ module {
 
 // -----
 
+// Tests that the squares of a gradient of which ranks along another axis have parts are summed over both axes, and that a
+// gradient that is summed along another axis afterwards stays whole.
+// REMARK-DAG: ranks along another axis add it up
+// CHECK-LABEL: func.func @train_step
+// CHECK: ingot.reduce_scatter_wait
+// CHECK: %[[SQUARE:.+]] = ingot.shard_square_sum
+// CHECK: %[[PARTS:.+]] = ingot.all_reduce sum %[[SQUARE]] over [tensor] : tensor<f64>
+// CHECK: %[[START:.+]] = ingot.all_reduce_start %[[PARTS]] : (tensor<f64>)
+// CHECK: %[[SQUARES:.+]] = ingot.all_reduce_wait %[[START]]
+// CHECK: ingot.sqrt %[[SQUARES]]
+module attributes {ingot.mesh = {tensor = 2 : i64}} {
+  ingot.state parameter @a : tensor<7xf64> = dense<0.0> : tensor<7xf64>
+  ingot.state parameter @b : tensor<7xf64> = dense<0.0> : tensor<7xf64>
+  func.func @train_step(%a: tensor<7xf64> {ingot.state = @a}, %b: tensor<7xf64> {ingot.state = @b})
+      -> (tensor<7xf64> {ingot.state = @a}, tensor<7xf64> {ingot.state = @b}, tensor<f64> {ingot.name = "grad_norm"}) {
+    %0 = ingot.exp %a : tensor<7xf64>
+    %1 = ingot.exp %b : tensor<7xf64>
+    %ga = ingot.all_reduce sum %0 over [data] gradient_of @a : tensor<7xf64>
+    %gb = ingot.all_reduce sum %1 over [data] gradient_of @b : tensor<7xf64>
+    %all = ingot.all_reduce sum %gb over [tensor] : tensor<7xf64>
+    %2 = ingot.mul %ga, %ga : tensor<7xf64>
+    %3 = ingot.reduce sum %2 dims = [0] : (tensor<7xf64>) -> tensor<f64>
+    %4 = ingot.all_reduce sum %3 over [tensor] : tensor<f64>
+    %norm = ingot.sqrt %4 : tensor<f64>
+    %na = ingot.sub %a, %ga : tensor<7xf64>
+    %nb = ingot.sub %b, %all : tensor<7xf64>
+    return %na, %nb, %norm : tensor<7xf64>, tensor<7xf64>, tensor<f64>
+  }
+}
+
+// -----
+
 // Tests that a gradient that an update reads in another way stays whole, and so does one that is combined with others.
 // REMARK-DAG: an op combines it with another gradient
 // REMARK-DAG: its update needs elements of other ranks

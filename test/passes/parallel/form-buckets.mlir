@@ -136,3 +136,20 @@ module {
     return %loss, %0, %1 : tensor<f32>, tensor<4xf32>, tensor<2xf32>
   }
 }
+
+// -----
+
+// Tests that scalars that ranks along another axis add up share a bucket, and other tensors of theirs do not.
+// CHECK-LABEL: func.func @train_step
+// CHECK: ingot.all_reduce sum %{{.+}} over [tensor] : tensor<4xf32>
+// CHECK: %[[START:.+]] = ingot.all_reduce_start %{{.+}}, %{{.+}} over [tensor] : (tensor<f32>, tensor<f32>) -> tensor<17xf32>
+// CHECK: ingot.all_reduce_wait %[[START]]
+module attributes {ingot.mesh = {tensor = 2 : i64}} {
+  func.func @train_step(%x: tensor<4xf32>, %y: tensor<f32>, %z: tensor<f32>) -> (tensor<4xf32>, tensor<f32>) {
+    %0 = ingot.all_reduce sum %x over [tensor] : tensor<4xf32>
+    %1 = ingot.all_reduce sum %y over [tensor] : tensor<f32>
+    %2 = ingot.all_reduce sum %z over [tensor] : tensor<f32>
+    %3 = ingot.mul %1, %2 : tensor<f32>
+    return %0, %3 : tensor<4xf32>, tensor<f32>
+  }
+}
