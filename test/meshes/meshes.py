@@ -63,7 +63,7 @@ def batch_of(mesh, micro):
 
 
 class Run:
-    """Steps with the options of a row, on a batch of so many samples, whose products may be computed in bf16."""
+    """Steps with the options of a row, on `batch` samples, whose products may be computed in bf16."""
 
     def __init__(self, binaries, folder, model, row, batch, precision="f64"):
         self.binaries, self.folder, self.model, self.row = binaries, folder, model, row
