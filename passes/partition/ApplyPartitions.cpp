@@ -58,8 +58,11 @@ struct ApplyPartitions : ingot::impl::ApplyPartitionsBase<ApplyPartitions> {
         continue;
       if (keepGlobal)
         keep(function);
+      int64_t flops = getContractionFlops(function);
       if (failed(partitioner.apply(function)))
         return signalPassFailure();
+      if (function.getName() == kTrainStepName)
+        reportContractions(function, flops, partitioner);
       // What is in parts has the types of parts.
       for (unsigned i = 0, e = function.getNumArguments(); i < e; ++i)
         function.removeArgAttr(i, kPartitionAttr);
@@ -133,6 +136,28 @@ private:
         symbol ? SymbolTable::lookupNearestSymbolFrom<StateOp>(function, symbol)
                : StateOp();
     return state && state.getType() != function.getArgumentTypes()[argument];
+  }
+
+  static int64_t getContractionFlops(func::FuncOp function) {
+    int64_t flops = 0;
+    for (auto op : function.getBody().front().getOps<CostModel>())
+      if (isContraction(op))
+        flops += op.getFlops();
+    return flops;
+  }
+
+  /// Says what of the contractions of all ranks together, of `whole` flops, a
+  /// rank computes.
+  void reportContractions(func::FuncOp step, int64_t whole,
+                          const Partitioner &partitioner) {
+    auto options = remarkOptions(getArgument(), "Contractions");
+    remark::analysis(step.getLoc(), options)
+        << remark::metric("flops", whole)
+        << remark::metric("rank_flops", getContractionFlops(step));
+    for (auto [op, reason] : partitioner.getWholeContractions())
+      remark::missed(op->getLoc(), options)
+          << remark::metric("flops", cast<CostModel>(op).getFlops())
+          << remark::reason("{0}", reason);
   }
 
   void report(Operation *exchange, Operation *reader, double bytes) {

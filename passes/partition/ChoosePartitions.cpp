@@ -20,6 +20,8 @@
 #include "passes/partition/Passes.h"
 #include "llvm/ADT/MapVector.h"
 
+#include <map>
+
 namespace ingot {
 #define GEN_PASS_DEF_CHOOSEPARTITIONS
 #include "passes/partition/Passes.h.inc"
@@ -157,7 +159,12 @@ private:
   };
 
   /// Returns the time of the step of a rank for the groups that are split.
-  double getSeconds() { return getCost().seconds; }
+  double getSeconds() {
+    auto [known, isNew] = times.try_emplace(getChoice(), 0);
+    if (isNew)
+      known->second = getCost().seconds;
+    return known->second;
+  }
 
   StepCost getCost() {
     if (!apply())
@@ -267,6 +274,7 @@ private:
   }
 
   void setRows(bool isSplit) {
+    times.clear();
     if (isSplit)
       step->setAttr(kSplitRowsAttr, StringAttr::get(&getContext(), axis));
     else
@@ -336,42 +344,87 @@ private:
     for (Group &group : groups)
       if (!group.isPinned)
         free.push_back(&group);
-    constexpr size_t maxExhaustive = 6;
     best = getSeconds();
-    if (free.size() > maxExhaustive) {
-      flipOneByOne(free);
+    if (comparesAll(free.size())) {
+      compareAll(free);
     } else {
-      unsigned choice = 0;
-      auto set = [&](unsigned mask) {
-        for (auto [i, group] : llvm::enumerate(free))
-          group->isSplit = (mask >> i & 1u) != 0;
-      };
-      for (unsigned mask = 1; mask < 1u << free.size(); ++mask) {
-        set(mask);
-        if (double seconds = getSeconds(); seconds < best) {
-          best = seconds;
-          choice = mask;
-        }
+      // What saves time together need not do so alone: the search begins with
+      // nothing and with everything.
+      turnOver(free);
+      SmallVector<bool> choice = getChoice();
+      double seconds = best;
+      for (Group *group : free)
+        if (!group->isSplit)
+          flip(*group);
+      best = getSeconds();
+      turnOver(free);
+      if (best >= seconds) {
+        best = seconds;
+        setChoice(choice);
       }
-      set(choice);
     }
     apply();
   }
 
-  void flipOneByOne(ArrayRef<Group *> free) {
-    for (Group *next = free.front(); next;) {
-      next = nullptr;
+  /// Whether there is time to build the step for all choices.
+  bool comparesAll(size_t classes) {
+    if (how != "auto")
+      return how == "all";
+    constexpr size_t always = 6, most = 16;
+    // About a second.
+    constexpr size_t maxOps = 1 << 19;
+    size_t ops = step.getBody().front().getOperations().size();
+    return classes <= always || (classes <= most && ops << classes <= maxOps);
+  }
+
+  void compareAll(ArrayRef<Group *> free) {
+    unsigned choice = 0;
+    auto set = [&](unsigned mask) {
+      for (auto [i, group] : llvm::enumerate(free))
+        group->isSplit = (mask >> i & 1u) != 0;
+    };
+    for (unsigned mask = 1; mask < 1u << free.size(); ++mask) {
+      set(mask);
+      if (double seconds = getSeconds(); seconds < best) {
+        best = seconds;
+        choice = mask;
+      }
+    }
+    set(choice);
+  }
+
+  /// Turns over the group that saves most, then two at a time, until nothing
+  /// saves anything.
+  void turnOver(ArrayRef<Group *> free) {
+    auto tryFlips = [&](ArrayRef<Group *> flipped) {
+      SmallVector<bool> before = getChoice();
+      for (Group *group : flipped)
+        flip(*group);
+      double seconds = getSeconds();
+      if (seconds < best) {
+        best = seconds;
+        bestChoice = getChoice();
+      }
+      setChoice(before);
+    };
+    for (bool hasChanged = true; hasChanged;) {
+      double before = best;
       for (Group *group : free)
-        if (double seconds = getSecondsAfterFlip(*group); seconds < best) {
-          best = seconds;
-          next = group;
-        }
-      if (next)
-        flip(*next);
+        tryFlips({group});
+      if (best == before)
+        for (auto [i, first] : llvm::enumerate(free))
+          for (Group *second : free.drop_front(i + 1))
+            tryFlips({first, second});
+      hasChanged = best < before;
+      if (hasChanged)
+        setChoice(bestChoice);
     }
   }
 
   void report() {
+    remark::analysis(step.getLoc(), remarkOptions(getArgument(), "Choice"))
+        << remark::metric("classes", groups.size())
+        << remark::metric("seconds", best);
     for (Group &group : groups) {
       double other = getSecondsAfterFlip(group);
       auto options = remarkOptions(getArgument(), "Partition");
@@ -399,6 +452,9 @@ private:
   SmallVector<Group, 0> groups;
   llvm::MapVector<Operation *, Attribute> pinned;
   double best = 0;
+  SmallVector<bool> bestChoice;
+  /// The times of choices with the present rows.
+  std::map<SmallVector<bool>, double> times;
 };
 
 } // namespace

@@ -85,6 +85,7 @@ LogicalResult Partitioner::apply(func::FuncOp function) {
     rows.emplace(function);
   number = {};
   computed.clear();
+  wholeContractions.clear();
   for (BlockArgument argument : global.getArguments()) {
     FailureOr<Placement> placement = getPlacement(
         function, getArgumentPartition(function, argument.getArgNumber()),
@@ -124,10 +125,16 @@ LogicalResult Partitioner::apply(func::FuncOp function) {
                                      local->getArgumentTypes(),
                                      ValueRange(results).getTypes()));
   // What is only needed in parts was computed as a whole, too.
+  llvm::SmallPtrSet<Operation *, 16> dead;
   for (Operation &op :
        llvm::make_early_inc_range(llvm::reverse(local->getOperations())))
-    if (isOpTriviallyDead(&op))
+    if (isOpTriviallyDead(&op)) {
+      dead.insert(&op);
       op.erase();
+    }
+  llvm::erase_if(wholeContractions, [&](const auto &contraction) {
+    return dead.contains(contraction.first);
+  });
   return success();
 }
 
@@ -220,6 +227,14 @@ void Partitioner::compute(Operation *op, const Strategy &strategy) {
     Operation *copy = builder.clone(*op, mapping);
     copy->setOperands(operands);
     results = copy->getResults();
+    if (isContraction(op)) {
+      bool readsParts = llvm::any_of(op->getOperands(), [&](Value operand) {
+        return entries[operand].placement.kind == Placement::Split;
+      });
+      wholeContractions.emplace_back(
+          copy, readsParts ? "what it reads in parts it does not compute apart"
+                           : "ranks have all of what it reads");
+    }
   }
   for (auto [value, local, placement] :
        llvm::zip_equal(op->getResults(), results, strategy.results))

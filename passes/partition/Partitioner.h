@@ -38,6 +38,13 @@ public:
   /// were moved to where its partitions want them.
   llvm::ArrayRef<Placement> getComputed() const { return computed; }
 
+  /// The contractions of the last function, in the order of the step, that
+  /// each rank computes as a whole, and why.
+  llvm::ArrayRef<std::pair<mlir::Operation *, llvm::StringRef>>
+  getWholeContractions() const {
+    return wholeContractions;
+  }
+
 private:
   struct Entry {
     Placement placement;
@@ -68,6 +75,8 @@ private:
   llvm::DenseMap<mlir::Value, Entry> entries;
   mlir::Value number;
   llvm::SmallVector<Placement> computed;
+  llvm::SmallVector<std::pair<mlir::Operation *, llvm::StringRef>>
+      wholeContractions;
 };
 
 /// Returns how a partition splits a tensor along an axis. Fails, with an error

@@ -68,7 +68,8 @@ def ApplyPartitions : Pass<"ingot-apply-partitions", "::mlir::ModuleOp"> {
     terms if it is linear in them, or as a whole, whichever exchanges the fewest bytes; contractions whenever they
     can be in parts. Of a function with `ingot.split_rows`, sums become parts of their rows where an op needs them,
     and are gathered where an op needs all. A composite that would need whole operands is decomposed: the cross
-    entropy of logits whose classes are split exchanges three numbers for each label. A remark reports each exchange.
+    entropy of logits whose classes are split exchanges three numbers for each label. Remarks report each exchange, how
+    much of the contractions a rank computes, and those that it computes as a whole.
 
     The results of functions are whole, or in the parts of their state or of their own `ingot.partition`.
 
@@ -111,8 +112,8 @@ def ChoosePartitions : Pass<"ingot-choose-partitions", "::mlir::ModuleOp"> {
     built for a choice, which gives its exchanges in both directions; its time is that of its ops on the machine, of
     its exchanges, and a price for the memory of states. Classes of data, and without parameters, are left alone:
     samples and positions are split along other axes. All choices are compared if there are at most six different
-    classes; otherwise the class is turned over that saves most, with those that it excludes, until none saves
-    anything.
+    classes, or a few more in a small step; otherwise, beginning with none and with all, the class is turned over that
+    saves most, with those that it excludes, or two at a time, until none saves anything.
 
     States that have a partition keep it, and so have those of its class. A remark says for each class what it saves.
 
@@ -138,6 +139,8 @@ def ChoosePartitions : Pass<"ingot-choose-partitions", "::mlir::ModuleOp"> {
     Option<"linkGbs", "link-gbs", "double", "-1", "bandwidth of a rank's link, in GB/s (that of the machine)">,
     Option<"linkUs", "link-us", "double", "-1", "latency of an exchange, in microseconds (that of the machine)">,
     Option<"memoryPrice", "memory-price", "double", "0.0", "seconds of a step that a GB of states is worth">,
+    Option<"how", "search", "std::string", "\"auto\"",
+           "all: compare all choices; local: turn classes over; auto: the former where it takes little time">,
     Option<"splitRows", "split-rows", "std::string", "\"auto\"",
            "auto, always or never: split the sums of ranks into rows, between the ops whose parameters are split">,
     Option<"memoryBudget", "memory-budget", "::ingot::MemorySize", "",

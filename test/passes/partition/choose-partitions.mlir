@@ -5,6 +5,7 @@
 // RUN: ingot-opt %t.mlir "--ingot-choose-partitions=link-us=0 link-gbs=1" --remarks-filter=choose-partitions --remark-format=emitRemark 2> %t.remarks | FileCheck %s --check-prefix=FAST
 // RUN: FileCheck %s --check-prefix=REMARKS --input-file %t.remarks
 // RUN: ingot-opt %t.mlir "--ingot-choose-partitions=link-us=0 link-gbs=1" --ingot-apply-partitions=keep-global --ingot-verify-partition | FileCheck %s --check-prefix=APPLIED
+// RUN: ingot-opt %t.mlir "--ingot-choose-partitions=link-us=0 link-gbs=1" --ingot-apply-partitions --remarks-filter=apply-partitions --remark-format=emitRemark 2>&1 >/dev/null | FileCheck %s --check-prefix=WORK
 // RUN: ingot-opt %t.mlir "--ingot-choose-partitions=link-us=1000" | FileCheck %s --check-prefix=SLOW
 // RUN: sed 's/^  ingot.state parameter @gate .*/& {ingot.partition = [{}, {tensor}]}/' %t.mlir | ingot-opt "--ingot-choose-partitions=link-us=1000" | FileCheck %s --check-prefix=PINNED
 
@@ -22,6 +23,7 @@
 // APPLIED-COUNT-8: ingot.all_reduce sum %{{.+}} over [tensor] : tensor<12x8xf64>
 // APPLIED-NOT: ingot.all_gather
 // APPLIED: return
+// WORK: Contractions{{.+}}flops={{[0-9]+}}{{.+}}rank_flops=
 // REMARKS: Partition
 // REMARKS: saved_seconds
 // SLOW-NOT: ingot.partition
