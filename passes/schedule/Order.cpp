@@ -320,18 +320,30 @@ static SmallVector<unsigned> moveBehindWaits(const StepGraph &graph,
           other == waits.end() || other->second != found->second)
         bucket->second = std::min(bucket->second, place[next]);
   }
-  SmallVector<std::tuple<size_t, unsigned, size_t, unsigned>> keyed;
-  for (auto [i, index] : enumerate(order)) {
-    auto found = waits.find(index);
-    bool moves = found != waits.end();
-    bool isAlone = moves && found->second.size() > 1;
-    size_t at = place[index];
-    if (moves && !isAlone) {
+  for (auto [i, index] : enumerate(order))
+    if (auto found = waits.find(index);
+        found != waits.end() && found->second.size() == 1) {
       size_t first = placeOf.at(*found->second.begin());
-      at = together ? first : std::max(i, first);
+      place[index] = together ? first : std::max(i, first);
     }
-    keyed.push_back({at, moves ? isAlone : 2, i, index});
+  // Among nodes at one position: what others need there, what waits for one
+  // bucket, what waits for several, and the node that was there.
+  enum Group : unsigned { Needed, One, Several, Own };
+  SmallVector<Group> groups(nodes.size(), Own);
+  for (auto [index, buckets] : waits)
+    groups[index] = buckets.size() > 1 ? Several : One;
+  for (unsigned index : reverse(order)) {
+    if (groups[index] != Own)
+      continue;
+    for (unsigned next : nodes[index].successors)
+      if (place[next] < place[index]) {
+        place[index] = place[next];
+        groups[index] = Needed;
+      }
   }
+  SmallVector<std::tuple<size_t, Group, size_t, unsigned>> keyed;
+  for (auto [i, index] : enumerate(order))
+    keyed.push_back({place[index], groups[index], i, index});
   sort(keyed);
   return map_to_vector(keyed, [](const auto &key) { return std::get<3>(key); });
 }
