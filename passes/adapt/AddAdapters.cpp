@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// AddAdapters: low-rank adapters of linear layers are trained in place of the
-// model.
+// AddAdapters: low-rank adapters of layers are trained in place of the model.
 //
 // Assumes a simplified forward function, in which layers are still where the
 // model has them: attention and merged projections are formed later, over what
@@ -18,8 +17,8 @@
 #include "dialects/ingot/support/ModulePath.h"
 #include "dialects/ingot/support/Remarks.h"
 #include "dialects/ingot/support/Views.h"
+#include "passes/adapt/LayerKinds.h"
 #include "passes/adapt/Passes.h"
-#include "passes/graph/Projection.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringSet.h"
 #include <cmath>
@@ -39,24 +38,17 @@ namespace {
 struct Layer {
   std::string path;
   StateOp weight;
-  SmallVector<Projection, 1> uses;
+  const LayerKind *kind = nullptr;
+  SmallVector<LayerUse, 1> uses;
   bool isHead = false;
   /// Another reader of the weight; null if there is none.
   Operation *reader = nullptr;
   const AdapterRule *rule = nullptr;
 
   /// Whether the weight is [in, out].
-  bool isTransposed() const {
-    MatmulOp matmul = uses.front().matmul;
-    return !matmul.getTransposeRhs();
-  }
-  int64_t inputs() { return getSize(isTransposed() ? 0 : 1); }
-  int64_t outputs() { return getSize(isTransposed() ? 1 : 0); }
-
-private:
-  int64_t getSize(unsigned dim) {
-    return weight.getTensorType().getDimSize(dim);
-  }
+  bool isTransposed() const { return kind->isTransposed(uses.front()); }
+  /// Where remarks and errors are about it.
+  Location getLoc() const { return uses.front().product->getLoc(); }
 };
 
 struct AddAdapters : public ingot::impl::AddAdaptersBase<AddAdapters> {
@@ -87,7 +79,10 @@ private:
   void findLayers();
   /// Whether no other layer and no computation is between the layer and an
   /// output of the model.
-  bool isHead(const Projection &use);
+  bool isHead(const LayerUse &use);
+  /// Returns why the layer can have no adapter that a rule asks for; empty if
+  /// it can.
+  std::string refuse(const Layer &layer, const AdapterRule &rule);
   LogicalResult checkRules();
   /// Gives each layer the first rule that matches it.
   LogicalResult chooseRules();
@@ -118,7 +113,7 @@ private:
 // Layers
 //===----------------------------------------------------------------------===//
 
-bool AddAdapters::isHead(const Projection &use) {
+bool AddAdapters::isHead(const LayerUse &use) {
   return llvm::any_of(Signature(forward).getReturn()->getOperands(),
                       [&](Value output) {
                         return skipReshapes(output) == skipReshapes(use.result);
@@ -127,33 +122,38 @@ bool AddAdapters::isHead(const Projection &use) {
 
 void AddAdapters::findLayers() {
   llvm::MapVector<BlockArgument, Layer> found;
-  forward.walk([&](MatmulOp matmul) {
-    std::optional<Projection> use = Projection::of(matmul);
-    if (!use || use->weight.getOwner() != &forward.front())
-      return;
-    StateOp state = getState(use->weight);
-    if (!state || !isa<FloatType>(state.getTensorType().getElementType()) ||
-        (state.getRole() != Role::Parameter && state.getRole() != Role::Frozen))
-      return;
-    Layer &layer = found[use->weight];
-    layer.weight = state;
-    layer.isHead |= isHead(*use);
-    layer.uses.push_back(*use);
-  });
+  // Of the kinds that read a weight, the first has it.
+  for (const LayerKind *kind : getLayerKinds())
+    forward.walk([&](Operation *op) {
+      std::optional<LayerUse> use = kind->match(op);
+      if (!use || use->weight.getOwner() != &forward.front())
+        return;
+      StateOp state = getState(use->weight);
+      if (!state || !isa<FloatType>(state.getTensorType().getElementType()) ||
+          (state.getRole() != Role::Parameter &&
+           state.getRole() != Role::Frozen))
+        return;
+      Layer &layer = found[use->weight];
+      if (layer.kind && layer.kind != kind)
+        return;
+      layer.kind = kind;
+      layer.weight = state;
+      layer.isHead |= isHead(*use);
+      layer.uses.push_back(*use);
+    });
   llvm::StringSet<> known;
   for (auto &[weight, layer] : found) {
-    MatmulOp first = layer.uses.front().matmul;
     StringRef name = layer.weight.getSymName();
-    layer.path = findLayerPath(first.getLoc(), name);
+    layer.path = findLayerPath(layer.getLoc(), name);
     // A module may have several weights, which have names of their own.
     if (!known.insert(layer.path).second) {
       name.consume_back(".weight");
       layer.path = name.str();
     }
     for (Operation *user : weight.getUsers()) {
-      auto isUse = [&](const Projection &use) {
-        return use.matmul == user && MatmulOp(use.matmul).getTransposeRhs() ==
-                                         first.getTransposeRhs();
+      auto isUse = [&](const LayerUse &use) {
+        return use.product == user &&
+               layer.kind->isTransposed(use) == layer.isTransposed();
       };
       if (llvm::none_of(layer.uses, isUse))
         layer.reader = user;
@@ -195,14 +195,14 @@ LogicalResult AddAdapters::failUnmatched(StringRef text) {
     list += (list.empty() ? "'" : ", '") + path.str() + "'";
   if (paths.size() > listed)
     list += " and " + std::to_string(paths.size() - listed) + " more";
-  return emitOptionError(&getContext(), "adapter",
-                         "'" + text + "' matches no linear layer of the model",
-                         paths.empty()
-                             ? "the model has none: matmuls whose right "
-                               "operand is a weight"
-                             : "it has " + Twine(list) +
-                                   "; a name is the end of a path, an "
-                                   "expression /REGEX/ all of it");
+  return emitOptionError(
+      &getContext(), "adapter", "'" + text + "' matches no layer of the model",
+      paths.empty() ? "the model has none with a weight: a matmul "
+                      "whose right operand it is, a convolution or "
+                      "an embedding"
+                    : "it has " + Twine(list) +
+                          "; a name is the end of a path, an "
+                          "expression /REGEX/ all of it");
 }
 
 LogicalResult AddAdapters::checkMatches(const AdapterRule &rule) {
@@ -218,7 +218,7 @@ LogicalResult AddAdapters::checkMatches(const AdapterRule &rule) {
   if (matchesAny([&](const Layer &layer) { return layer.rule == &rule; }))
     return success();
   if (rule.isAllLinear() && llvm::all_of(layers, [](const Layer &layer) {
-        return layer.isHead || layer.reader;
+        return layer.isHead || layer.reader || !layer.kind->isLinear();
       }))
     return emitOptionError(
         &getContext(), "adapter",
@@ -231,34 +231,41 @@ LogicalResult AddAdapters::checkMatches(const AdapterRule &rule) {
       "rules before it, or --adapter-train, have all that it matches");
 }
 
+std::string AddAdapters::refuse(const Layer &layer, const AdapterRule &rule) {
+  if (layer.reader)
+    return "the weight of '" + layer.path + "' is read by '" +
+           describeLocation(layer.reader->getLoc()) +
+           "' as well, so that no weight could be exported with an adapter";
+  for (const LayerUse &use : layer.uses)
+    if (StringRef reason = layer.kind->refuse(use, rule.rank); !reason.empty())
+      return "'" + layer.path + "' " + reason.str();
+  return "";
+}
+
 LogicalResult AddAdapters::chooseRules() {
   for (Layer &layer : layers) {
     if (adapterTrain.match(layer.weight.getSymName()))
       continue;
     for (const AdapterRule &rule : adapter) {
-      if (!rule.match(layer.path))
+      if (!rule.match(layer.path) ||
+          (rule.isAllLinear() && !layer.kind->isLinear()))
         continue;
-      MatmulOp matmul = layer.uses.front().matmul;
-      auto miss = [&](StringRef reason) {
-        remark::missed(matmul.getLoc(), remarkOptions(getArgument(), "Adapter"))
+      std::string reason = refuse(layer, rule);
+      if (!reason.empty() && !rule.isAllLinear())
+        return emitUserError(
+            layer.getLoc(), reason,
+            "leave the layer out of --adapter" +
+                Twine(layer.reader
+                          ? ", or export the model with a weight for each"
+                          : ""));
+      if (rule.isAllLinear() && layer.isHead)
+        reason = "it is the head of the model";
+      if (reason.empty())
+        layer.rule = &rule;
+      else
+        remark::missed(layer.getLoc(), remarkOptions(getArgument(), "Adapter"))
             << remark::metric("module", layer.path)
             << remark::reason("{0}", reason);
-      };
-      if (layer.reader && !rule.isAllLinear())
-        return emitUserError(
-            matmul.getLoc(),
-            "the weight of '" + layer.path + "' is read by '" +
-                describeLocation(layer.reader->getLoc()) +
-                "' as well, so that no weight could be exported with an "
-                "adapter",
-            "leave the layer out of --adapter, or export the model with a "
-            "weight for each");
-      if (rule.isAllLinear() && layer.isHead)
-        miss("it is the head of the model");
-      else if (layer.reader)
-        miss("something else reads its weight");
-      else
-        layer.rule = &rule;
       break;
     }
   }
@@ -276,7 +283,7 @@ LogicalResult AddAdapters::freeze() {
   StringRef bias = adapter.begin()->bias;
   llvm::StringSet<> trained;
   for (Layer &layer : layers)
-    for (const Projection &use : layer.uses)
+    for (const LayerUse &use : layer.uses)
       if (bias == "adapters" && layer.rule && use.bias)
         if (StateOp state = getState(use.bias))
           trained.insert(state.getSymName());
@@ -334,7 +341,8 @@ BlockArgument AddAdapters::getScalar(StringRef name, Role role,
 
 FlatSymbolRefAttr AddAdapters::addMagnitude(Layer &layer, FloatType type,
                                             StateAdder &states) {
-  auto shaped = RankedTensorType::get({layer.outputs()}, type);
+  auto shaped = RankedTensorType::get(
+      layer.kind->getShapeOfMagnitudes(layer.uses.front()), type);
   FlatSymbolRefAttr symbol = states.add(layer.path + ".lora_magnitude_vector",
                                         Role::Parameter, shaped);
   SmallVector<APFloat> norms;
@@ -352,10 +360,20 @@ FlatSymbolRefAttr AddAdapters::addMagnitude(Layer &layer, FloatType type,
 Value AddAdapters::buildFactor(Layer &layer, Value magnitude, Value a,
                                Value b) {
   auto at = OpBuilder::atBlockBegin(&forward.front());
-  Location loc = layer.uses.front().matmul.getLoc();
+  Location loc = layer.getLoc();
   Arithmetic compute(at, loc);
-  Value weight = castTo(at, loc, layer.uses.front().weight,
+  // Of filters, a row is one of an output channel.
+  auto toRows = [&](Value x) {
+    RankedTensorType type = tensorType(x);
+    int64_t rows = type.getDimSize(0);
+    return reshapeTo(at, loc, x, {rows, type.getNumElements() / rows});
+  };
+  Value weight = castTo(at, loc, toRows(layer.uses.front().weight),
                         tensorType(a).getElementType());
+  a = toRows(a);
+  b = toRows(b);
+  magnitude =
+      reshapeTo(at, loc, magnitude, {tensorType(magnitude).getNumElements()});
   bool isTransposed = layer.isTransposed();
   // |W + s B A|^2 without a matrix of that size: the products have as many
   // columns as the adapter.
@@ -384,19 +402,28 @@ void AddAdapters::addAdapter(Layer &layer, StateAdder &states) {
   auto wide = cast<FloatType>(layer.weight.getTensorType().getElementType());
   if (wide.getWidth() < 32)
     wide = builder.getF32Type();
+  const LayerKind &kind = *layer.kind;
+  const LayerUse &first = layer.uses.front();
   auto add = [&](StringRef name, ArrayRef<int64_t> shape) {
     return states.add(layer.path + name.str(), Role::Parameter,
                       RankedTensorType::get(shape, wide));
   };
-  FlatSymbolRefAttr a = add(".lora_A.weight", {rule.rank, layer.inputs()});
-  FlatSymbolRefAttr b = add(".lora_B.weight", {layer.outputs(), rule.rank});
-  double bound = 1 / std::sqrt(static_cast<double>(layer.inputs()));
-  StateOp drawn = states.find(a.getValue());
-  drawn->setAttr(kUniformAttr, builder.getF64FloatAttr(bound));
+  FlatSymbolRefAttr a =
+      add(kind.getNameOfA(), kind.getShapeOfA(first, rule.rank));
+  FlatSymbolRefAttr b =
+      add(kind.getNameOfB(), kind.getShapeOfB(first, rule.rank));
+  RankedTensorType typeA = states.find(a.getValue()).getTensorType();
+  RankedTensorType typeB = states.find(b.getValue()).getTensorType();
+  int64_t inputs = typeA.getNumElements() / rule.rank;
+  // Of deviation 1, as embeddings are drawn.
+  double bound = kind.startsWithB()
+                     ? std::sqrt(3.0)
+                     : 1 / std::sqrt(static_cast<double>(inputs));
+  states.find((kind.startsWithB() ? b : a).getValue())
+      ->setAttr(kUniformAttr, builder.getF64FloatAttr(bound));
   Signature signature(forward);
-  Value valueA = signature.addState(a, drawn.getTensorType());
-  Value valueB = signature.addState(
-      b, RankedTensorType::get({layer.outputs(), rule.rank}, wide));
+  Value valueA = signature.addState(a, typeA);
+  Value valueB = signature.addState(b, typeB);
   FlatSymbolRefAttr magnitude;
   Value factor;
   if (rule.hasMagnitudes()) {
@@ -406,16 +433,17 @@ void AddAdapters::addAdapter(Layer &layer, StateAdder &states) {
     factor = buildFactor(layer, value, valueA, valueB);
   }
 
-  for (const Projection &use : layer.uses) {
-    MatmulOp matmul = use.matmul;
+  for (const LayerUse &use : layer.uses) {
     // Magnitudes scale what is before the bias.
-    Value result = factor ? matmul.getResult() : use.result;
+    Value result = factor ? use.product->getResult(0) : use.result;
     OpBuilder at(&getContext());
     at.setInsertionPointAfterValue(result);
-    Arithmetic compute(at, matmul.getLoc());
-    Location loc = matmul.getLoc();
-    Value x = castTo(at, loc, matmul.getLhs(), wide);
-    if (rule.dropout > 0) {
+    Location loc = use.product->getLoc();
+    Arithmetic compute(at, loc);
+    Value x = kind.getInput(use);
+    if (x)
+      x = castTo(at, loc, x, wide);
+    if (x && rule.dropout > 0) {
       Value seed = getScalar("seed", Role::Seed, states);
       Value step = getScalar("step", Role::Step, states);
       auto mask =
@@ -424,29 +452,26 @@ void AddAdapters::addAdapter(Layer &layer, StateAdder &states) {
                             step, llvm::APFloat(rule.dropout), newStream())
               .getResult();
     }
-    auto multiply = [&](Value lhs, Value rhs) -> Value {
-      return MatmulOp::create(at, loc, lhs, rhs, /*transpose_lhs=*/false,
-                              /*transpose_rhs=*/true);
-    };
     // Of the fewest elements.
-    Value low = compute.mul(multiply(x, valueA), rule.getScale());
+    Value low = compute.mul(kind.buildLow(at, use, x, valueA), rule.getScale());
     RankedTensorType type = tensorType(result);
-    Value added = castTo(at, loc, multiply(low, valueB), type.getElementType());
+    Value added = castTo(at, loc, kind.buildHigh(at, use, low, valueB),
+                         type.getElementType());
     added = reshapeTo(at, loc, added, type.getShape());
     Value sum = compute.add(result, added), whole = sum;
     if (factor)
       whole = compute.mul(
           sum, compute.broadcast(castTo(at, loc, factor, type.getElementType()),
-                                 type.getShape(), {type.getRank() - 1}));
+                                 type.getShape(), {kind.getOutputDim(use)}));
     result.replaceAllUsesExcept(whole, sum.getDefiningOp());
     remark::passed(loc, remarkOptions(getArgument(), "Adapter"))
         << remark::metric("module", layer.path)
         << remark::metric("weight", layer.weight.getSymName())
         << remark::metric("kind", rule.kind)
         << remark::metric("rank", rule.rank)
-        << remark::metric("elements",
-                          rule.rank * (layer.inputs() + layer.outputs()) +
-                              (factor ? layer.outputs() : 0));
+        << remark::metric("elements", typeA.getNumElements() +
+                                          typeB.getNumElements() +
+                                          (factor ? typeB.getDimSize(0) : 0));
   }
   ++numAdapters;
 

@@ -11,7 +11,7 @@
 include "mlir/Pass/PassBase.td"
 
 def AddAdapters : Pass<"ingot-add-adapters", "::mlir::ModuleOp"> {
-  let summary = "trains low-rank adapters of linear layers in place of the model";
+  let summary = "trains low-rank adapters of layers in place of the model";
   let description = [{
     A linear layer y = x W' of `@forward`, with the weight W [out, in], becomes y + scale (dropout(x) A') B' (Hu et al.,
     "LoRA: low-rank adaptation of large language models", ICLR 2022). A [rank, in] and B [out, rank] are parameters in
@@ -26,8 +26,14 @@ def AddAdapters : Pass<"ingot-add-adapters", "::mlir::ModuleOp"> {
 
     Rules are tried in order, and the first that matches the path of a layer gives it an adapter. The path is that of
     the module in the metadata of the exporter, else the initializer's name without `.weight`, else the node's path.
-    `all-linear` takes all layers but the head, whose result is an output of the model. Layers that share a weight
-    share an adapter; a weight that something else reads cannot have one, because no weight could be exported with it.
+    `all-linear` takes all linear layers but the head, whose result is an output of the model. Layers that share a
+    weight share an adapter; a weight that something else reads cannot have one, because no weight could be exported
+    with it.
+
+    A convolution with filters W [out, in, kernel...] has A [rank, in, kernel...], which reads as W does, and B [out,
+    rank, 1...]. Those with groups cannot be merged, and have none. An embedding, rows of W [number, out], has A [rank,
+    number], zero at first, and B [out, rank], drawn with deviation 1: its rows are y + scale A'[i] B'. Magnitudes of
+    `dora` are one for each of `out`.
 
     The module attribute `ingot.adapters` lists the adapters.
 

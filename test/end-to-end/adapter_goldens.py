@@ -37,6 +37,17 @@ class Bert(transformers.BertForSequenceClassification):
         return super().forward(input_ids=ids).logits
 
 
+class Cnn(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv1 = torch.nn.Conv2d(3, 8, 3, padding=1)
+        self.conv2 = torch.nn.Conv2d(8, 16, 3, stride=2, padding=1, bias=False)
+        self.fc = torch.nn.Linear(16, CLASSES)
+
+    def forward(self, x):
+        return self.fc(F.relu(self.conv2(F.relu(self.conv1(x)))).mean((2, 3)))
+
+
 SIZES = {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4,
          "vocab_size": WORDS, "max_position_embeddings": 16}  # fmt: skip
 MODELS = {
@@ -44,7 +55,9 @@ MODELS = {
     "bert": lambda: Bert(
         transformers.BertConfig(**SIZES, num_labels=CLASSES, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
     ),
+    "cnn": Cnn,
 }
+INPUT = {"llama": "ids", "bert": "ids", "cnn": "x"}
 
 # The words of ingotc, and the settings of PEFT that mean the same.
 RUNS = [
@@ -63,6 +76,16 @@ RUNS = [
      {"r": 4, "lora_alpha": 8, "use_dora": True, "target_modules": "all-linear"}),
     ("bert", ["--adapter", "dora:r=4@query,dense"],
      {"r": 4, "lora_alpha": 8, "use_dora": True, "target_modules": ["query", "dense"]}),
+    ("bert", ["--adapter", "lora:r=4,alpha=4@word_embeddings,query"],
+     {"r": 4, "lora_alpha": 4, "target_modules": ["word_embeddings", "query"]}),
+    ("cnn", ["--adapter", "lora:r=4,alpha=8,bias=adapters@conv1,conv2,fc"],
+     {"r": 4, "lora_alpha": 8, "target_modules": ["conv1", "conv2", "fc"], "bias": "lora_only"}),
+    ("cnn", ["--adapter", "rslora:r=2,alpha=4@conv2"],
+     {"r": 2, "lora_alpha": 4, "use_rslora": True, "target_modules": ["conv2"]}),
+    ("cnn", ["--adapter", "dora:r=4@conv1,conv2,fc"],
+     {"r": 4, "lora_alpha": 8, "use_dora": True, "target_modules": ["conv1", "conv2", "fc"]}),
+    ("bert", ["--adapter", "dora:r=4,alpha=4@word_embeddings,query"],
+     {"r": 4, "lora_alpha": 4, "use_dora": True, "target_modules": ["word_embeddings", "query"]}),
 ]  # fmt: skip
 
 
@@ -78,6 +101,9 @@ def build(name):
 
 def make_data(name):
     generator = torch.Generator().manual_seed(3)
+    if name == "cnn":
+        x = torch.randn(STEPS * BATCH, 3, 8, 8, generator=generator)
+        return x, (x[:, 0, 0, 0] * 10).long().abs() % CLASSES
     ids = torch.randint(0, WORDS, (STEPS * BATCH, TOKENS), generator=generator)
     labels = ids.roll(-1, 1) if name == "llama" else ids[:, 0] % CLASSES
     return ids, labels
@@ -96,6 +122,10 @@ def train(name, settings, folder):
         (folder / part).mkdir(parents=True)
     model.save_pretrained(folder / "before")
     model.eval()
+    for part in model.modules():
+        # A row for padding is one like others in ONNX.
+        if isinstance(part, torch.nn.Embedding):
+            part.padding_idx = None
     optimizer = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=LR, weight_decay=0.01)
     losses = []
     for step in range(STEPS):
@@ -133,10 +163,10 @@ def main():
     for name in MODELS:
         ids, labels = make_data(name)
         (FOLDER / name).mkdir(parents=True)
-        np.savez_compressed(FOLDER / name / "data.npz", ids=ids.numpy(), labels=labels.numpy())
+        np.savez_compressed(FOLDER / name / "data.npz", **{INPUT[name]: ids.numpy()}, labels=labels.numpy())
         with contextlib.redirect_stdout(io.StringIO()):
             ingot_torch.export(
-                build(name), (ids[:BATCH],), path=FOLDER / name / "model.onnx", input_names=["ids"],
+                build(name), (ids[:BATCH],), path=FOLDER / name / "model.onnx", input_names=[INPUT[name]],
                 check_gradients=False,
             )  # fmt: skip
         shrink(FOLDER / name / "model.onnx")

@@ -47,6 +47,15 @@ CHOICES = {
         (r"lora:r=2@/.*\.1\..*/", {"r": 2, "target_modules": r".*\.1\..*(query|key|value|dense)"}),
         ("lora:r=2@pooler.dense", {"r": 2, "target_modules": ["pooler.dense"]}),
         ("lora:r=2@classifier", {"r": 2, "target_modules": ["classifier"]}),
+        ("lora:r=4@word_embeddings,key", {"r": 4, "target_modules": ["word_embeddings", "key"]}),
+        ("dora:r=4@word_embeddings,intermediate.dense",
+         {"r": 4, "use_dora": True, "target_modules": ["word_embeddings", "intermediate.dense"]}),
+    ],
+    "cnn": [
+        ("lora:r=4@conv1,conv2", {"r": 4, "target_modules": ["conv1", "conv2"]}),
+        ("rslora:r=2,bias=adapters@/conv.*/",
+         {"r": 2, "use_rslora": True, "bias": "lora_only", "target_modules": r"conv\d"}),
+        ("dora:r=2@conv2,fc", {"r": 2, "use_dora": True, "target_modules": ["conv2", "fc"]}),
     ],
 }  # fmt: skip
 
@@ -54,10 +63,12 @@ CHOICES = {
 def export(name, exporter, path):
     ids = goldens.make_data(name)[0][: goldens.BATCH]
     if exporter == "dynamo":
-        ingot_torch.export(goldens.build(name), (ids,), path=path, input_names=["ids"], check_gradients=False)
+        ingot_torch.export(
+            goldens.build(name), (ids,), path=path, input_names=[goldens.INPUT[name]], check_gradients=False
+        )
     else:
         torch.onnx.export(
-            goldens.build(name), (ids,), path, dynamo=False, input_names=["ids"], output_names=["output"],
+            goldens.build(name), (ids,), path, dynamo=False, input_names=[goldens.INPUT[name]], output_names=["output"],
             opset_version=17,
         )  # fmt: skip
 
@@ -71,8 +82,8 @@ def run(*command):
 def compare(ingotc, model, name, text, settings, work):
     work.mkdir(parents=True)
     ids, labels = (tensor.numpy() for tensor in goldens.make_data(name))
-    np.savez(work / "data.npz", ids=ids, labels=labels)
-    np.savez(work / "part.npz", ids=ids[: goldens.BATCH], labels=labels[: goldens.BATCH])
+    np.savez(work / "data.npz", **{goldens.INPUT[name]: ids}, labels=labels)
+    np.savez(work / "part.npz", **{goldens.INPUT[name]: ids[: goldens.BATCH]}, labels=labels[: goldens.BATCH])
     run(ingotc, model, "-o", work / "trainer", "--loss", "cross-entropy", "--batch", goldens.BATCH, "--adapter", text)
     run(work / "trainer", "--data", work / "data.npz", "--eval-data", work / "part.npz", "--steps", 10, "--lr", "1e-2",
         "--export-adapter", work / "adapter", "--predict", work / "predicted.npz")  # fmt: skip

@@ -121,11 +121,12 @@ std::pair<double, double> ingot::momentsOf(StateOp state) {
 }
 
 std::vector<double> ingot::normsOf(StateOp state, bool ofColumns) {
-  ArrayRef<int64_t> shape = state.getTensorType().getShape();
-  std::vector<double> norms(shape[ofColumns ? 1 : 0]);
+  RankedTensorType type = state.getTensorType();
+  int64_t rows = type.getDimSize(0), columns = type.getNumElements() / rows;
+  std::vector<double> norms(ofColumns ? columns : rows);
   int64_t i = 0;
   forEachFloat(state, [&](double x) {
-    norms[ofColumns ? i % shape[1] : i / shape[1]] += x * x;
+    norms[ofColumns ? i % columns : i / columns] += x * x;
     ++i;
   });
   for (double &norm : norms)

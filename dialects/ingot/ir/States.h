@@ -48,7 +48,8 @@ std::optional<double> splatValue(StateOp state);
 /// `storage`.
 llvm::StringRef stateBytes(StateOp state, std::string &storage);
 
-/// Returns the norms of the rows of a matrix of floats, or of its columns.
+/// Returns the norms of the rows of a matrix of floats, or of its columns. A
+/// row has the elements of one index of the first dimension.
 std::vector<double> normsOf(StateOp state, bool ofColumns);
 
 /// Returns the mean and the standard deviation of the elements of a

@@ -53,12 +53,10 @@ ingot::runtime::listAdapterKeys(const Manifest &manifest) {
   std::map<std::string, const StateSpec *> keys;
   std::set<std::string> layers;
   for (const AdapterSpec &adapter : manifest.adapters) {
-    std::string module = kPrefix + adapter.module;
-    keys[module + ".lora_A.weight"] = manifest.findState(adapter.a);
-    keys[module + ".lora_B.weight"] = manifest.findState(adapter.b);
-    if (!adapter.magnitude.empty())
-      keys[module + ".lora_magnitude_vector"] =
-          manifest.findState(adapter.magnitude);
+    // States have PEFT's names.
+    for (const std::string &name : {adapter.a, adapter.b, adapter.magnitude})
+      if (const StateSpec *spec = manifest.findState(name))
+        keys[kPrefix + name] = spec;
     layers.insert(adapter.module);
   }
   std::set<std::string> saved = findSavedModules(manifest);

@@ -22,7 +22,9 @@ static void setMagnitude(Session &session, const AdapterSpec &adapter,
                          const TensorView *weight) {
   const Manifest &manifest = session.getManifest();
   const StateSpec &own = *manifest.findState(adapter.weight);
-  int64_t rows = own.getWholeShape()[0], columns = own.getWholeShape()[1];
+  const StateSpec &magnitude = *manifest.findState(adapter.magnitude);
+  int64_t rows = own.getWholeShape()[0],
+          columns = own.getWholeElements() / rows;
   std::vector<double> norms(adapter.transposed ? columns : rows), row(columns);
   for (int64_t i = 0; i < rows; ++i) {
     if (weight)
@@ -39,9 +41,8 @@ static void setMagnitude(Session &session, const AdapterSpec &adapter,
     values.push_back(static_cast<float>(std::sqrt(norm)));
   std::string_view data(reinterpret_cast<const char *>(values.data()),
                         values.size() * sizeof(float));
-  assignState(session, *manifest.findState(adapter.magnitude),
-              {DType::F32, {static_cast<int64_t>(values.size())}, data},
-              adapter.magnitude);
+  assignState(session, magnitude, {DType::F32, magnitude.getWholeShape(), data},
+              magnitude.name);
 }
 
 void ingot::runtime::startMagnitudes(Session &session,

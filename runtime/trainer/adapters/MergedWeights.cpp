@@ -20,7 +20,7 @@ using namespace ingot::runtime;
 
 namespace {
 
-/// A matrix in f64, by rows.
+/// A matrix in f64, by rows. Of filters, a row is one of an output channel.
 struct Matrix {
   int64_t rows = 0, columns = 0;
   std::vector<double> values;
@@ -34,8 +34,8 @@ struct Matrix {
 
 static Matrix readMatrix(const Session &session, const std::string &name) {
   const StateSpec &spec = *session.getManifest().findState(name);
-  const std::vector<int64_t> &shape = spec.getWholeShape();
-  Matrix matrix{shape[0], shape[1], {}};
+  int64_t rows = spec.getWholeShape()[0];
+  Matrix matrix{rows, spec.getWholeElements() / rows, {}};
   matrix.values.resize(spec.getWholeElements());
   readValues(session, spec, 0, spec.getWholeElements(), matrix.values.data(),
              DType::F64);

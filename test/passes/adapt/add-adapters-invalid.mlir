@@ -10,9 +10,9 @@
 
 // KIND:        error: --adapter: unknown kind of adapter 'vera'
 // KIND-NEXT:   hint: choose lora, rslora or dora
-// NAME:        'dwon' matches no linear layer of the model
+// NAME:        'dwon' matches no layer of the model
 // NAME-NEXT:   hint: it has 'up', 'tied', 'head'; a name is the end of a path
-// REGEX:       'lora@/u/' matches no linear layer of the model
+// REGEX:       'lora@/u/' matches no layer of the model
 // TAKEN:       'lora:r=4@/u.*/' takes no layer that is left
 // BIASES:      rules train different biases
 // KINDS:       some rules are dora, and others not

@@ -59,9 +59,10 @@ def compare(run):
         for name in ("peft_type", "bias", "use_rslora", "use_dora", "modules_to_save"):
             check(own[name] == peft[name], f"{name} is {own[name]}, expected {peft[name]}")
         # What PEFT trained computes what PEFT computed, with the adapter and merged.
-        ids, predicted = np.load(data)["ids"][: GOLDENS["batch"]], ingot.path("predicted.npz")
-        part = ingot.path("part.npz")
-        np.savez(part, ids=ids, labels=np.load(data)["labels"][: GOLDENS["batch"]])
+        predicted, part = ingot.path("predicted.npz"), ingot.path("part.npz")
+        first = {name: values[: GOLDENS["batch"]] for name, values in np.load(data).items()}
+        np.savez(part, **first)
+        first.pop("labels")
         ingot.succeed(
             [trainer, "--steps", 0, "--eval-data", part, "--init-adapter", folder / "after", "--predict", predicted,
              "--export", merged]
@@ -69,7 +70,7 @@ def compare(run):
         want = np.load(folder / "outputs.npy")
         check_close("outputs", np.load(predicted)["output"], want, 1e-5)
         session = onnxruntime.InferenceSession(merged)
-        check_close("merged", session.run(None, {"ids": ids})[0], want, 1e-5)
+        check_close("merged", session.run(None, first)[0], want, 1e-5)
 
     return compare_run
 
@@ -191,14 +192,38 @@ def ranks(ingot):
         check_close("merged", change, scale * (b @ a if change.shape == (b.shape[0], a.shape[1]) else (b @ a).T), 1e-6)
 
 
+@case("adapters-ranks-of-layers")
+def ranks_of_layers(ingot):
+    """Adapters of convolutions and embeddings are trained by two ranks as by one, whatever ranks have parts of."""
+    for name, rule, *meshes in (
+        ("cnn", "dora:r=4@conv1,conv2,fc", (2, "--data-parallel", "--zero", "2")),
+        ("bert", "lora:r=4@word_embeddings,query", (2, "--data-parallel", "--zero", "3"),
+         (4, "--mesh", "tensor=2", "--partition", "word_embeddings=1:tensor")),
+    ):  # fmt: skip
+        flags = ["--data", FOLDER / name / "data.npz", "--no-shuffle", "--steps", 6, "--lr", 0.01, "--seed", 5]
+
+        def run(ranks, batch, *more, name=name, rule=rule, flags=flags):
+            words = ["--loss", "cross-entropy", "--adapter", rule, "--batch", str(batch), *more]
+            trainer, out = ingot.compile(FOLDER / name / "model.onnx", *words), ingot.path("adapter")
+            steps, _ = run_ranks(ingot, ranks, trainer, *flags, "--export-adapter", out)
+            return [step["loss"] for step in steps], read_tensors(out / "adapter_model.safetensors")
+
+        losses, tensors = run(1, 4)
+        for batch, *more in meshes:
+            got, own = run(2, batch, *more)
+            check_close(f"{name} {more}", got, losses, 1e-5)
+            for key, value in tensors.items():
+                check_close(f"{name} {more} {key}", own[key], value, 1e-3)
+
+
 @case("adapters-and-errors")
 def errors(ingot):
     """Layers that are not there, and files that do not fit, are errors that name them."""
     run = GOLDENS["runs"][0]
     base = [FOLDER / run["model"] / "model.onnx", "-o", ingot.path("t"), "--loss", "cross-entropy", "--batch", "4"]
     for words, said in (
-        (["--adapter", "lora@qproj"], "'qproj' matches no linear layer"),
-        (["--adapter", "lora@/q_proj/"], "'lora@/q_proj/' matches no linear layer"),
+        (["--adapter", "lora@qproj"], "'qproj' matches no layer"),
+        (["--adapter", "lora@/q_proj/"], "'lora@/q_proj/' matches no layer"),
         (["--adapter", "lora@q_proj", "--adapter", "lora:r=4@q_proj"], "takes no layer that is left"),
         (["--adapter", "lora:r=x@q_proj"], "r of 'x' is no rank"),
         (["--adapter", "vera@q_proj"], "unknown kind of adapter 'vera'"),
