@@ -144,7 +144,10 @@ void AddAdapters::findLayers() {
   llvm::StringSet<> known;
   for (auto &[weight, layer] : found) {
     StringRef name = layer.weight.getSymName();
-    layer.path = findLayerPath(layer.getLoc(), name);
+    BlockArgument bias = layer.uses.front().bias;
+    StateOp biasState = bias ? getState(bias) : StateOp();
+    layer.path = findLayerPath(layer.getLoc(), name,
+                               biasState ? biasState.getSymName() : "");
     // A module may have several weights, which have names of their own.
     if (!known.insert(layer.path).second) {
       name.consume_back(".weight");

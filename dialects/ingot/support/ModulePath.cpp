@@ -45,7 +45,8 @@ static std::string findPathOfNode(Location location) {
   return text;
 }
 
-std::string ingot::findLayerPath(Location location, StringRef weight) {
+std::string ingot::findLayerPath(Location location, StringRef weight,
+                                 StringRef bias) {
   if (StringRef path = getModulePath(location); !path.empty())
     return path.str();
   StringRef name = weight;
@@ -53,5 +54,9 @@ std::string ingot::findLayerPath(Location location, StringRef weight) {
     return name.str();
   // Exporters give weights that they transpose a name of their own.
   std::string path = findPathOfNode(location);
-  return path.empty() ? name.str() : path;
+  if (path.empty())
+    return name.str();
+  if (bias.consume_back(".bias") && bias.ends_with("." + path))
+    return bias.str();
+  return path;
 }

@@ -25,8 +25,11 @@ llvm::StringRef getModulePath(mlir::Location location);
 
 /// Returns the path of a layer: that of its location, else the name of its
 /// weight without `.weight`, else the name of its node, whose parts `/`
-/// separates.
-std::string findLayerPath(mlir::Location location, llvm::StringRef weight);
+/// separates. The name of its bias, which may be empty, tells what comes before
+/// the path in that: modules that are called by others than their parents have
+/// it not.
+std::string findLayerPath(mlir::Location location, llvm::StringRef weight,
+                          llvm::StringRef bias = "");
 
 } // namespace ingot
 
