@@ -13,6 +13,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <vector>
 
 namespace ingot::runtime {
 
@@ -25,9 +26,16 @@ std::set<std::string> findSavedModules(const Manifest &manifest);
 std::map<std::string, const StateSpec *>
 listAdapterKeys(const Manifest &manifest);
 
+/// Returns the factor of each row of W + scale * B * A that gives it its
+/// magnitude; nothing without magnitudes.
+std::vector<double> readFactors(const Session &session,
+                                const AdapterSpec &adapter);
+
 /// AdapterPart::writeFiles and AdapterPart::readFiles.
 void writeAdapterFiles(Session &session, const std::string &folder);
 void readAdapterFiles(Session &session, const std::string &folder);
+/// AdapterPart::addSlots.
+void addSlots(const Session &session, const std::string &path);
 /// AdapterPart::startMagnitudes.
 void startMagnitudes(Session &session, const std::string &weights);
 

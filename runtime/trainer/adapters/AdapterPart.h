@@ -35,6 +35,11 @@ struct AdapterPart {
   /// Writes the files that PEFT reads, adapter_model.safetensors and
   /// adapter_config.json, into a folder that is there. Throws failure.
   void (*writeFiles)(Session &session, const std::string &folder);
+  /// Gives a model in ONNX, which has its weights as they are without adapters,
+  /// slots for these, and writes beside it what goes into them, as ONNX Runtime
+  /// reads it (getSlotValuesPath). Throws badInput where a node that reads a
+  /// weight has no place for an adapter.
+  void (*addSlots)(const Session &session, const std::string &path);
   /// Reads such files into the states. Throws badInput, naming the key, for one
   /// that is missing, unknown, or of another shape or scale.
   void (*readFiles)(Session &session, const std::string &folder);
@@ -57,6 +62,12 @@ inline std::string getAdapterModelPath(const std::string &folder) {
 }
 inline std::string getAdapterConfigPath(const std::string &folder) {
   return folder + "/adapter_config.json";
+}
+inline std::string getSlotModelPath(const std::string &folder) {
+  return folder + "/model.onnx";
+}
+inline std::string getSlotValuesPath(const std::string &model) {
+  return model + "_adapter";
 }
 
 } // namespace ingot::runtime

@@ -60,6 +60,7 @@ public:
   MergedWeight(const Session &session, const AdapterSpec &adapter);
 
   void read(int64_t first, int64_t count, void *to, DType toType) const;
+  const std::vector<double> &getFactors() const { return factors; }
 
 private:
   std::vector<double> readSum(int64_t first, int64_t count) const;
@@ -133,6 +134,13 @@ void MergedWeight::read(int64_t first, int64_t count, void *to,
           static_cast<char *>(to), toType, count);
 }
 
+std::vector<double> ingot::runtime::readFactors(const Session &session,
+                                                const AdapterSpec &adapter) {
+  if (adapter.magnitude.empty())
+    return {};
+  return MergedWeight(session, adapter).getFactors();
+}
+
 static MergedReader openMerged(const Session &session,
                                const AdapterSpec &adapter) {
   auto merged = std::make_shared<MergedWeight>(session, adapter);
@@ -143,6 +151,7 @@ static MergedReader openMerged(const Session &session,
 
 const AdapterPart *ingot::runtime::ingot_adapters() {
   static constexpr AdapterPart part = {openMerged, startMagnitudes,
-                                       writeAdapterFiles, readAdapterFiles};
+                                       writeAdapterFiles, addSlots,
+                                       readAdapterFiles};
   return &part;
 }

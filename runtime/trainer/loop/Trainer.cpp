@@ -471,6 +471,10 @@ void Trainer::writeResults() {
 void Trainer::exportAdapter(const std::string &folder) {
   checkFinite(context.session, folder);
   ingot_adapters()->writeFiles(context.session, folder);
+  std::string path = getSlotModelPath(folder);
+  std::string reason = exportWithSlots(context.session, path);
+  if (!reason.empty())
+    context.console.noteOnce(path + ": not written: " + reason);
 }
 
 void Trainer::writeTogether() {

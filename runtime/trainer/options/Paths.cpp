@@ -74,7 +74,7 @@ OutputPaths ingot::runtime::collectPaths(const Options &options,
     addFile("--export", getDataPath(*save.exportPath));
   if (save.exportAdapter)
     paths.addOutput("--export-adapter", *save.exportAdapter,
-                    OutputPaths::Kind::Folder, {"adapter_"});
+                    OutputPaths::Kind::Folder, {"adapter_", "model.onnx"});
   addFile("--predict", save.predict);
   addFile("--profile", observe.profile);
   const TuneOptions &tune = options.tune;

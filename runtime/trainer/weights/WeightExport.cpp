@@ -7,6 +7,7 @@
 #include "runtime/core/File.h"
 #include "runtime/core/Text.h"
 #include "runtime/core/libraries/JsonLibrary.h"
+#include "runtime/core/text/ProtoFields.h"
 #include "runtime/trainer/adapters/AdapterPart.h"
 #include "runtime/trainer/state/AdapterStates.h"
 #include "runtime/trainer/state/EncodedStates.h"
@@ -76,20 +77,6 @@ void ingot::runtime::checkFinite(Session &session, const std::string &where,
 // Messages of protobuf
 //===----------------------------------------------------------------------===//
 
-static void addVarint(std::string &to, uint64_t value) {
-  for (; value >= 0x80; value >>= 7)
-    to += static_cast<char>(value | 0x80);
-  to += static_cast<char>(value);
-}
-
-/// Adds a field that is a text or a message. Fields may come in any order, and
-/// parts of a message one after the other.
-static void addField(std::string &to, int field, const std::string &value) {
-  addVarint(to, field << 3 | 2);
-  addVarint(to, value.size());
-  to += value;
-}
-
 /// Returns a StringStringEntryProto.
 static std::string makeEntry(const std::string &key, const std::string &value) {
   std::string entry;
@@ -114,8 +101,7 @@ static std::string makeInitializer(std::string tensor,
   addField(tensor, externalData, makeEntry("location", location));
   addField(tensor, externalData, makeEntry("offset", std::to_string(offset)));
   addField(tensor, externalData, makeEntry("length", std::to_string(length)));
-  addVarint(tensor, dataLocation << 3);
-  addVarint(tensor, external);
+  addNumber(tensor, dataLocation, external);
   std::string graph, whole;
   addField(graph, /*initializer=*/5, tensor);
   addField(whole, /*graph=*/7, graph);
@@ -141,8 +127,8 @@ namespace {
 /// Writes the pieces of the exported model.
 class ModelWriter {
 public:
-  ModelWriter(const Session &session, const std::string &path)
-      : session(session), path(path), file(path) {
+  ModelWriter(const Session &session, const std::string &path, bool merges)
+      : session(session), path(path), file(path), merges(merges) {
     if (hasDataFile(session.getManifest(), path))
       data.emplace(getDataPath(path));
   }
@@ -152,7 +138,7 @@ public:
 private:
   /// Takes the next literal bytes of the module.
   std::string_view takeLiteral(int64_t count);
-  /// Writes the values of a state, with its adapter.
+  /// Writes the values of a state, with its adapter if that is merged.
   void writeState(const ExportPiece &piece, AtomicFile &to);
   /// Writes a state beside the model.
   void writeApart(const ExportPiece &piece, std::string_view head);
@@ -161,6 +147,7 @@ private:
   const std::string &path;
   AtomicFile file;
   std::optional<AtomicFile> data;
+  bool merges;
   uint64_t taken = 0;
   std::string converted;
 };
@@ -182,7 +169,8 @@ void ModelWriter::writeState(const ExportPiece &piece, AtomicFile &to) {
   const StateSpec &spec = *session.getManifest().findState(piece.state);
   constexpr int64_t most = 1 << 20;
   int64_t elements = spec.getWholeElements();
-  const AdapterSpec *adapter = findAdapter(session.getManifest(), piece.state);
+  const AdapterSpec *adapter =
+      merges ? findAdapter(session.getManifest(), piece.state) : nullptr;
   MergedReader merged;
   if (adapter)
     merged = ingot_adapters()->openMerged(session, *adapter);
@@ -250,6 +238,27 @@ void ingot::runtime::exportModel(Session &session, const std::string &path,
   if (isSafeTensorsFile(path))
     exportWeights(session, path);
   else
-    ModelWriter(session, path)
+    ModelWriter(session, path, /*merges=*/true)
         .write(classes.empty() ? manifest.classNames : classes);
+}
+
+std::string ingot::runtime::exportWithSlots(const Session &session,
+                                            const std::string &path) {
+  const Manifest &manifest = session.getManifest();
+  if (manifest.exportPieces.empty() || !session.getModule().export_literal)
+    return "this trainer has no model to export";
+  ModelWriter(session, path, /*merges=*/false).write(manifest.classNames);
+  try {
+    ingot_adapters()->addSlots(session, path);
+  } catch (const Error &error) {
+    // No model without slots stays under that name.
+    std::error_code ignored;
+    for (const std::string &name :
+         {path, getDataPath(path), getSlotValuesPath(path)})
+      std::filesystem::remove(name, ignored);
+    if (error.getCode() != ExitCode::BadInput)
+      throw;
+    return error.getWhat();
+  }
+  return "";
 }

@@ -32,6 +32,11 @@ bool hasDataFile(const Manifest &manifest, const std::string &path);
 void exportModel(Session &session, const std::string &path,
                  const std::vector<std::string> &classes);
 
+/// Writes the model of a trainer of adapters as ONNX with slots for these, and
+/// the adapters beside it. Returns why the model can have no slots, and writes
+/// nothing then; empty if it can. Throws Error.
+std::string exportWithSlots(const Session &session, const std::string &path);
+
 /// Throws failure if the weights, or `states` in their types, are not finite:
 /// what is made of them at `where` is not written then.
 void checkFinite(Session &session, const std::string &where,

@@ -36,8 +36,9 @@ void SaveOptions::bindAdapters(CLI::App &app) {
           "Start from the adapter that PEFT wrote into this folder")
       ->type_name("DIR")
       ->group(group);
-  addText(app, "--export-adapter", exportAdapter,
-          "Write the adapter into this folder, as PEFT reads it")
+  addText(
+      app, "--export-adapter", exportAdapter,
+      "Write the adapter into this folder, as PEFT and ONNX Runtime read it")
       ->type_name("DIR")
       ->group(group);
 }

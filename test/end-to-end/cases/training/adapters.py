@@ -6,6 +6,7 @@ import shutil
 import struct
 
 import numpy as np
+import onnx
 import onnxruntime
 from harness import HERE, case, check, check_close, golden, initializers
 from launch import compile_for, run_ranks
@@ -71,6 +72,22 @@ def compare(run):
         check_close("outputs", np.load(predicted)["output"], want, 1e-5)
         session = onnxruntime.InferenceSession(merged)
         check_close("merged", session.run(None, first)[0], want, 1e-5)
+        # ONNX Runtime loads the adapter into the model that is written beside it, or runs that without it.
+        out = ingot.path("adapter")
+        ingot.succeed(
+            [trainer, "--data", data, "--steps", 0, "--init-adapter", folder / "after", "--export-adapter", out]
+        )
+        onnx.checker.check_model(out / "model.onnx")
+        quiet = onnxruntime.SessionOptions()
+        quiet.log_severity_level = 3  # It warns of each input that has a default.
+        session, adapter = onnxruntime.InferenceSession(out / "model.onnx", quiet), onnxruntime.LoraAdapter()
+        adapter.Load(str(out / "model.onnx_adapter"))
+        options = onnxruntime.RunOptions()
+        options.add_active_adapter(adapter)
+        check_close("adapter in slots", session.run(None, first, options)[0], want, 1e-5)
+        base = onnxruntime.InferenceSession(FOLDER / run["model"] / "model.onnx").run(None, first)[0]
+        if not own["modules_to_save"] and own["bias"] == "none":
+            check_close("empty slots", session.run(None, first)[0], base, 1e-6)
 
     return compare_run
 
@@ -214,6 +231,22 @@ def ranks_of_layers(ingot):
             check_close(f"{name} {more}", got, losses, 1e-5)
             for key, value in tensors.items():
                 check_close(f"{name} {more} {key}", own[key], value, 1e-3)
+
+
+@case("adapters-without-slots")
+def without_slots(ingot):
+    """Where a node has no place for an adapter, a note says so, and PEFT's files are there all the same."""
+    model = onnx.load(G.model)
+    for node in model.graph.node:
+        for setting in node.attribute:
+            if setting.name == "alpha":
+                setting.f = 0.5
+    path, out = ingot.path("scaled.onnx"), ingot.path("adapter")
+    onnx.save(model, path)
+    trainer = ingot.compile(path, *G.compile_flags("adamw"), *ADAPTER)
+    done = ingot.succeed([trainer, "--data", G.data, "--steps", 1, "--export-adapter", out])
+    check("model.onnx: not written: the weight of 'net.0' is read by the node" in done.err, done.err)
+    check({path.name for path in out.iterdir()} == {"adapter_config.json", "adapter_model.safetensors"}, f"{out}")
 
 
 @case("adapters-and-errors")
