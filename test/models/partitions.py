@@ -52,7 +52,7 @@ def share(ingotc, model, folder, machine):
             command += [f"--{option}", reference[option]]
     result = subprocess.run(list(map(str, command)), capture_output=True, text=True)
     if result.returncode:
-        raise RuntimeError(result.stderr.strip().splitlines()[0])
+        raise RuntimeError(next((line for line in result.stderr.splitlines() if "error" in line), "ended"))
     whole, total, rank = collections.Counter(), 0, 0
     for kind, text in REMARK.findall(remarks.read_text()):
         values = dict(re.findall(r"^  - (\w+): +'?(.*?)'?$", text, re.M))

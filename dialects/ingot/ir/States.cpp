@@ -108,6 +108,10 @@ static void forEachFloat(StateOp state, llvm::function_ref<void(double)> take) {
 }
 
 std::pair<double, double> ingot::momentsOf(StateOp state) {
+  // Those of models without data are not finite.
+  if (auto value = dyn_cast<DenseElementsAttr>(state.getInitial());
+      value && value.isSplat())
+    return {value.getSplatValue<APFloat>().convertToDouble(), 0.0};
   double sum = 0, squares = 0;
   size_t count = 0;
   forEachFloat(state, [&](double x) {
