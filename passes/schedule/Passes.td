@@ -161,8 +161,8 @@ def PlaceGathers : Pass<"ingot-place-gathers", "::mlir::func::FuncOp"> {
     largest buckets take: one whose readers run, and one that is in flight meanwhile. A bucket that is needed when
     there is no room takes the place of the one whose next reader is the last to come, which is gathered again for
     that reader (Belady, "A study of replacement algorithms for a virtual-storage computer", 1966). Each all-gather
-    starts as soon as there is room for it, in the order of the first readers. Buckets with less than a sixteenth of
-    the bytes of the largest stay in memory.
+    starts as soon as there is room for it, in the order of the first readers. The smallest buckets stay in memory,
+    if all of these take little beside the largest.
 
     With a `memory-budget` in bytes, there is room for as many of the largest buckets as the arena has beside
     everything else: with more memory, buckets are gathered less often, down to once.

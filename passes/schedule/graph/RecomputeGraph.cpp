@@ -3,10 +3,16 @@
 // Step graphs in which some nodes are recomputed.
 //===----------------------------------------------------------------------===//
 
+#include "dialects/ingot/analysis/StateOnly.h"
 #include "passes/schedule/graph/StepGraph.h"
 
 using namespace mlir;
 using namespace ingot;
+
+bool StepGraph::isGathered(unsigned buffer) const {
+  auto wait = buffers[buffer].value.getDefiningOp<AllGatherWaitOp>();
+  return wait && gathersStates(cast<BucketEnd>(*wait));
+}
 
 bool StepGraph::isReadLate(unsigned buffer, unsigned cut) const {
   return llvm::any_of(buffers[buffer].readers,
@@ -95,7 +101,7 @@ StepGraph StepGraph::withRecomputed(const llvm::BitVector &again,
       inputs.push_back(op->getResult(other));
     for (Value input : inputs) {
       std::optional<unsigned> buffer = getBuffer(input);
-      if (!buffer)
+      if (!buffer || isGathered(*buffer))
         continue;
       copy.reads.insert(*buffer);
       // Whoever recomputes it has a reader.

@@ -74,6 +74,9 @@ public:
   unsigned getStatesInPlace() const { return statesInPlace; }
   llvm::ArrayRef<OwnOutput> getOwnOutputs() const { return ownOutputs; }
 
+  /// Returns whether a buffer is of parameters that ranks have shards of: they
+  /// are gathered again where a copy reads them.
+  bool isGathered(unsigned buffer) const;
   /// Returns whether a node after `cut` reads the buffer.
   bool isReadLate(unsigned buffer, unsigned cut) const;
   /// Returns the slice that recomputes results of a node, given that its other

@@ -12,6 +12,7 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "passes/cost/Cost.h"
 #include "passes/options/OptionValues.h"
+#include "passes/schedule/GatherPlacement.h"
 #include "passes/schedule/Order.h"
 #include "passes/schedule/Passes.h"
 #include "passes/schedule/arena/ArenaUse.h"
@@ -265,6 +266,9 @@ private:
     OpBuilder builder(func);
     func::FuncOp before = func.clone();
     PlanWriter(*plan, *cut).write();
+    // What recomputes with parameters has them gathered again.
+    if (GatherPlacement::countBuckets(func) != 0)
+      GatherPlacement().place(func, kGatherRoom);
     // Parts of fusions may share memory in other ways than the whole ones that
     // the search knows.
     int64_t bytes = StepGraph(signature, *target).getArenaBytes();
@@ -303,7 +307,8 @@ private:
     int64_t bytes = target.bytes;
     auto read = [&](Value value) {
       bytes += byteSize(tensorType(value));
-      if (std::optional<unsigned> from = graph.getBuffer(value))
+      std::optional<unsigned> from = graph.getBuffer(value);
+      if (from && !graph.isGathered(*from))
         recipe.reads.push_back(*from);
     };
     for (unsigned operand : slice.operands.set_bits())

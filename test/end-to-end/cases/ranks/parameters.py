@@ -9,6 +9,7 @@ import onnx
 from harness import case, check, check_close, golden, initializers, read_log
 from launch import ALONE, compile_for, losses, mpirun, run_ranks
 from onnx import TensorProto, helper
+from shapes import write_language_model
 
 STEPS = 20
 
@@ -123,6 +124,28 @@ def memory(ingot):
     buckets = [tuple(map(int, numbers)) for kind, *numbers in intervals if kind in ("communication", "gradient")]
     most = max(sum(size for size, first, last in buckets if first <= call <= last) for _, call, _ in buckets)
     check(most <= 4 * layer + 128, f"{most} bytes of buckets at a time")
+
+
+@case("parameters-recomputed")
+def recomputed(ingot):
+    """A layer whose weights are larger than its activations is computed again from weights that are gathered again: under
+    a budget, activations need a third of what they do without, and losses are the same."""
+    sizes = {"layers": 8, "hidden": 256, "heads": 8, "key_heads": 8, "inner": 704, "tokens": 512, "positions": 64}
+    model = write_language_model(ingot.path("decoder.onnx"), **sizes)
+    rng = np.random.default_rng(1)
+    data = ingot.path("tokens.npz")
+    np.savez(data, input_ids=rng.integers(0, 512, (8, 64)), labels=rng.integers(0, 512, (8, 64)))
+    flags = ["--weights", "none", "--data-parallel", "--loss", "cross-entropy", "--batch", "1", "--zero", "3"]
+    results = []
+    for budget in ([], ["--memory-budget", "at-least:1MiB"]):
+        trainer = ingot.compile(model, *flags, "--bucket-mb", "0.1", *budget)
+        plan = json.loads(ingot.succeed([trainer, "--inspect=json", "--ranks", "8"]).out)
+        results.append(
+            (plan["activation_bytes"], losses(ingot, 2, trainer, "--data", data, "--steps", "3", "--seed", "1"))
+        )
+    (usual, want), (least, got) = results
+    check(3 * least < usual, f"{least} of {usual} bytes of activations")
+    check_close("losses", got, want, 1e-6)
 
 
 @case("parameters-exchanges")
