@@ -48,7 +48,7 @@ public:
   /// Gathers with room for `count` of the largest buckets.
   void place(mlir::func::FuncOp function, size_t count);
 
-  /// What the last placement did.
+  /// The buckets and stays of the last placement, and its room.
   llvm::ArrayRef<GatheredBucket> getBuckets() const { return found; }
   llvm::ArrayRef<GatherStay> getStays() const { return stays; }
   size_t getRoom() const { return room; }

@@ -128,8 +128,8 @@ def memory(ingot):
 
 @case("parameters-recomputed")
 def recomputed(ingot):
-    """A layer whose weights are larger than its activations is computed again from weights that are gathered again: under
-    a budget, activations need a third of what they do without, and losses are the same."""
+    """Layers with more weights than activations are computed again from weights that are gathered again: under a budget,
+    activations need a third of what they do without, and losses are the same."""
     sizes = {"layers": 8, "hidden": 256, "heads": 8, "key_heads": 8, "inner": 704, "tokens": 512, "positions": 64}
     model = write_language_model(ingot.path("decoder.onnx"), **sizes)
     rng = np.random.default_rng(1)
