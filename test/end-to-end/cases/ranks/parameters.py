@@ -128,7 +128,7 @@ def memory(ingot):
 
 @case("parameters-recomputed")
 def recomputed(ingot):
-    """Layers with more weights than activations are computed again from weights that are gathered again: under a budget,
+    """Layers with more weights than activations are computed again from what is gathered again: under a budget,
     activations need a third of what they do without, and losses are the same."""
     sizes = {"layers": 8, "hidden": 256, "heads": 8, "key_heads": 8, "inner": 704, "tokens": 512, "positions": 64}
     model = write_language_model(ingot.path("decoder.onnx"), **sizes)
