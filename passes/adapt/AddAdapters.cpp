@@ -92,12 +92,15 @@ private:
   LogicalResult freeze();
   void addAdapters();
   void addAdapter(Layer &layer, StateAdder &states);
-  /// Adds the state of the norms of the rows of the weight.
-  FlatSymbolRefAttr addMagnitude(Layer &layer, FloatType type,
-                                 StateAdder &states);
+  /// Adds the states of the norms of the rows of the weight, which are trained,
+  /// and of their squares, which are not.
+  std::pair<FlatSymbolRefAttr, FlatSymbolRefAttr>
+  addMagnitude(Layer &layer, FloatType type, StateAdder &states);
   /// Returns the factor of each row of W + s B A that gives it the norm in
   /// `magnitude`. As in DoRA, its own norm is a constant for gradients.
-  Value buildFactor(Layer &layer, Value magnitude, Value a, Value b);
+  /// `squares` has those of the norms of the rows of W.
+  Value buildFactor(Layer &layer, Value magnitude, Value squares, Value a,
+                    Value b);
   int32_t newStream();
   BlockArgument getScalar(StringRef name, Role role, StateAdder &states);
 
@@ -342,26 +345,39 @@ BlockArgument AddAdapters::getScalar(StringRef name, Role role,
   return signature.addState(states.add(name, role, type), type);
 }
 
-FlatSymbolRefAttr AddAdapters::addMagnitude(Layer &layer, FloatType type,
-                                            StateAdder &states) {
+std::pair<FlatSymbolRefAttr, FlatSymbolRefAttr>
+AddAdapters::addMagnitude(Layer &layer, FloatType type, StateAdder &states) {
   auto shaped = RankedTensorType::get(
       layer.kind->getShapeOfMagnitudes(layer.uses.front()), type);
   FlatSymbolRefAttr symbol = states.add(layer.path + ".lora_magnitude_vector",
                                         Role::Parameter, shaped);
-  SmallVector<APFloat> norms;
-  for (double norm : normsOf(layer.weight, layer.isTransposed())) {
+  std::vector<double> norms = normsOf(layer.weight, layer.isTransposed());
+  auto flat = RankedTensorType::get({static_cast<int64_t>(norms.size())}, type);
+  FlatSymbolRefAttr squares = states.add(
+      symbol.getValue().str() + kSquaresSuffix.str(), Role::Frozen, flat);
+  SmallVector<APFloat> values, squaredValues;
+  auto add = [&](SmallVector<APFloat> &to, double value) {
     bool lossy;
-    norms.emplace_back(norm).convert(type.getFloatSemantics(),
-                                     APFloat::rmNearestTiesToEven, &lossy);
+    to.emplace_back(value).convert(type.getFloatSemantics(),
+                                   APFloat::rmNearestTiesToEven, &lossy);
+  };
+  for (double norm : norms) {
+    add(values, norm);
+    add(squaredValues, norm * norm);
   }
-  states.find(symbol.getValue())
-      .setInitialAttr(
-          cast<ElementsAttr>(DenseElementsAttr::get(shaped, norms)));
-  return symbol;
+  auto setInitial = [&](FlatSymbolRefAttr name, RankedTensorType shape,
+                        ArrayRef<APFloat> content) {
+    states.find(name.getValue())
+        .setInitialAttr(
+            cast<ElementsAttr>(DenseElementsAttr::get(shape, content)));
+  };
+  setInitial(symbol, shaped, values);
+  setInitial(squares, flat, squaredValues);
+  return {symbol, squares};
 }
 
-Value AddAdapters::buildFactor(Layer &layer, Value magnitude, Value a,
-                               Value b) {
+Value AddAdapters::buildFactor(Layer &layer, Value magnitude, Value squares,
+                               Value a, Value b) {
   auto at = OpBuilder::atBlockBegin(&forward.front());
   Location loc = layer.getLoc();
   Arithmetic compute(at, loc);
@@ -380,7 +396,6 @@ Value AddAdapters::buildFactor(Layer &layer, Value magnitude, Value a,
   bool isTransposed = layer.isTransposed();
   // |W + s B A|^2 without a matrix of that size: the products have as many
   // columns as the adapter.
-  Value base = compute.sum(compute.square(weight), {isTransposed ? 0 : 1});
   Value mixed = MatmulOp::create(at, loc, weight, a, isTransposed,
                                  /*transpose_rhs=*/true);
   Value gram = MatmulOp::create(at, loc, a, a, /*transpose_lhs=*/false,
@@ -390,7 +405,7 @@ Value AddAdapters::buildFactor(Layer &layer, Value magnitude, Value a,
   double scale = layer.rule->getScale();
   Value terms = compute.add(compute.mul(mixed, 2 * scale),
                             compute.mul(low, scale * scale));
-  Value squared = compute.add(base, compute.sum(compute.mul(terms, b), {1}));
+  Value squared = compute.add(squares, compute.sum(compute.mul(terms, b), {1}));
   // Rows of zeros stay so.
   Value norm =
       compute.sqrt(compute.max(squared, std::numeric_limits<float>::min()));
@@ -430,10 +445,14 @@ void AddAdapters::addAdapter(Layer &layer, StateAdder &states) {
   FlatSymbolRefAttr magnitude;
   Value factor;
   if (rule.hasMagnitudes()) {
-    magnitude = addMagnitude(layer, wide, states);
-    Value value = signature.addState(
-        magnitude, states.find(magnitude.getValue()).getTensorType());
-    factor = buildFactor(layer, value, valueA, valueB);
+    FlatSymbolRefAttr squares;
+    std::tie(magnitude, squares) = addMagnitude(layer, wide, states);
+    auto read = [&](FlatSymbolRefAttr state) {
+      return signature.addState(state,
+                                states.find(state.getValue()).getTensorType());
+    };
+    Value value = read(magnitude);
+    factor = buildFactor(layer, value, read(squares), valueA, valueB);
   }
 
   for (const LayerUse &use : layer.uses) {

@@ -21,8 +21,8 @@ def AddAdapters : Pass<"ingot-add-adapters", "::mlir::ModuleOp"> {
 
     `dora` (Liu et al., "DoRA: weight-decomposed low-rank adaptation", ICML 2024) computes m / n (y + scale (dropout(x)
     A') B') before the bias is added. m [out] is a parameter that begins with the norms of the rows of W; n are the
-    norms of the rows of W + scale B A, which pass no gradient, computed from W A', A A' and B without a matrix of that
-    size.
+    norms of the rows of W + scale B A, which pass no gradient, computed from W A', A A', B and the squares of the norms
+    of the rows of W, a constant, without a matrix of that size.
 
     Rules are tried in order, and the first that matches the path of a layer gives it an adapter. The path is that of
     the module in the metadata of the exporter, else the initializer's name without `.weight`, else the node's path.

@@ -20,6 +20,10 @@ namespace ingot {
 /// are units. Adapters that train magnitudes have their state, `magnitude`.
 inline constexpr llvm::StringLiteral kAdaptersAttr = "ingot.adapters";
 
+/// The end of the name of a state with the squares of the norms of the rows of
+/// a weight that is not trained; before it is the name of the magnitudes.
+inline constexpr llvm::StringLiteral kSquaresSuffix = "/squares";
+
 /// On a state: a run draws its initial value from its seed, uniform between
 /// minus this number (f64) and this number.
 inline constexpr llvm::StringLiteral kUniformAttr = "ingot.uniform";

@@ -7,6 +7,7 @@
 
 #include "runtime/checkpoint/TensorFiles.h"
 #include "runtime/trainer/adapters/AdapterFiles.h"
+#include "runtime/trainer/state/AdapterStates.h"
 #include "runtime/trainer/state/State.h"
 #include "runtime/trainer/state/StateValues.h"
 
@@ -16,10 +17,11 @@
 
 using namespace ingot::runtime;
 
-/// Sets the magnitudes of an adapter to the norms of the rows of a weight; null
-/// stands for that of the session.
+/// Sets the squares of the norms of the rows of a weight, and the magnitudes of
+/// its adapter to these norms if they start there; null stands for the weight
+/// of the session.
 static void setMagnitude(Session &session, const AdapterSpec &adapter,
-                         const TensorView *weight) {
+                         const TensorView *weight, bool starts) {
   const Manifest &manifest = session.getManifest();
   const StateSpec &own = *manifest.findState(adapter.weight);
   const StateSpec &magnitude = *manifest.findState(adapter.magnitude);
@@ -36,13 +38,18 @@ static void setMagnitude(Session &session, const AdapterSpec &adapter,
     for (int64_t k = 0; k < columns; ++k)
       norms[adapter.transposed ? k : i] += row[k] * row[k];
   }
-  std::vector<float> values;
-  for (double norm : norms)
-    values.push_back(static_cast<float>(std::sqrt(norm)));
-  std::string_view data(reinterpret_cast<const char *>(values.data()),
-                        values.size() * sizeof(float));
-  assignState(session, magnitude, {DType::F32, magnitude.getWholeShape(), data},
-              magnitude.name);
+  auto assign = [&](const StateSpec &spec, const std::vector<double> &values) {
+    std::string_view data(reinterpret_cast<const char *>(values.data()),
+                          values.size() * sizeof(double));
+    assignState(session, spec, {DType::F64, spec.getWholeShape(), data},
+                spec.name);
+  };
+  assign(*manifest.findState(getSquaresName(adapter)), norms);
+  if (!starts)
+    return;
+  for (double &norm : norms)
+    norm = std::sqrt(norm);
+  assign(magnitude, norms);
 }
 
 void ingot::runtime::startMagnitudes(Session &session,
@@ -60,13 +67,14 @@ void ingot::runtime::startMagnitudes(Session &session,
   };
   for (const AdapterSpec &adapter : manifest.adapters) {
     const StateSpec *magnitude = manifest.findState(adapter.magnitude);
-    if (!magnitude || find(adapter.magnitude))
+    if (!magnitude)
       continue;
+    bool starts = !find(adapter.magnitude);
     if (const TensorView *weight = find(adapter.weight))
-      setMagnitude(session, adapter, weight);
+      setMagnitude(session, adapter, weight, starts);
     // Without weights of the compiler, it is drawn.
     else if (magnitude->init.kind == InitKind::Normal)
-      setMagnitude(session, adapter, nullptr);
+      setMagnitude(session, adapter, nullptr, starts);
   }
   refreshCopies(session);
 }

@@ -12,10 +12,15 @@ const AdapterSpec *ingot::runtime::findAdapter(const Manifest &manifest,
   return nullptr;
 }
 
+std::string ingot::runtime::getSquaresName(const AdapterSpec &adapter) {
+  return adapter.magnitude + "/squares";
+}
+
 bool ingot::runtime::isOfAdapter(const Manifest &manifest,
                                  const std::string &state) {
   for (const AdapterSpec &adapter : manifest.adapters)
-    if (adapter.a == state || adapter.b == state || adapter.magnitude == state)
+    if (adapter.a == state || adapter.b == state ||
+        adapter.magnitude == state || getSquaresName(adapter) == state)
       return true;
   return false;
 }

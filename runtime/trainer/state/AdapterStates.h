@@ -18,7 +18,11 @@ namespace ingot::runtime {
 const AdapterSpec *findAdapter(const Manifest &manifest,
                                const std::string &state);
 
-/// Whether a parameter is of an adapter, and not of the model.
+/// Returns the state of the squares of the norms of the rows of a weight that
+/// has magnitudes; the compiler names it so.
+std::string getSquaresName(const AdapterSpec &adapter);
+
+/// Whether a parameter or a constant is of an adapter, and not of the model.
 bool isOfAdapter(const Manifest &manifest, const std::string &state);
 
 } // namespace ingot::runtime

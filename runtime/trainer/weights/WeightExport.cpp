@@ -51,7 +51,10 @@ static void exportWeights(const Session &session, const std::string &path) {
   for (const StateSpec &spec : session.getManifest().states)
     if ((spec.role == StateRole::Parameter || spec.role == StateRole::Frozen ||
          spec.role == StateRole::Running) &&
-        !isPart(session.getManifest(), spec))
+        !isPart(session.getManifest(), spec) &&
+        // Follows from a weight.
+        !(spec.role == StateRole::Frozen &&
+          isOfAdapter(session.getManifest(), spec.name)))
       weights.tensors[spec.name] = viewState(session, spec);
   writeTensorFiles(path, weights);
 }

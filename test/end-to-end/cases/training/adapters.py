@@ -166,6 +166,14 @@ def magnitudes(ingot):
     rows = (base[name] if axis else base[name].T) + 2 * b @ a
     rows *= (trained / np.linalg.norm(rows, axis=1))[:, None]
     check_close("merged", initializers(merged)[name], rows if axis else rows.T, 1e-5)
+    # Steps divide by norms of the weights that a run starts with: they compute what the merged model does.
+    predicted = ingot.path("predicted.npz")
+    ingot.succeed([trainer, *flags, "--steps", "20", "--init", plain, "--eval-data", G.data, "--predict", predicted,
+                   "--export", merged])  # fmt: skip
+    (output,) = np.load(predicted).files
+    session, x = onnxruntime.InferenceSession(merged), np.load(G.data)["x"][: G.batch]
+    want = session.run(None, {session.get_inputs()[0].name: x})[0]
+    check_close("outputs of --init", np.load(predicted)[output][: G.batch], want, 1e-5)
     # Values of a file with adapters stay as they are.
     ingot.succeed([trainer, *flags, "--steps", "0", "--init", weights, "--export", again])
     check(np.array_equal(read_tensors(again)["net.0.lora_magnitude_vector"], trained), "magnitudes of a file")
