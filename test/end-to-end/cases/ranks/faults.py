@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Faults in the middle of a run of several ranks: it ends in time, and the last checkpoint goes on.
 
-INGOT_FAULTS=N injects N of them, instead of one of each kind, at moments that INGOT_FAULTS_SEED sets.
+INGOT_FAULTS=N injects N of them, instead of one of each kind, at moments that INGOT_FAULTS_SEED sets; of the kinds that
+INGOT_FAULTS_KINDS names, and on ranks as INGOT_FAULTS_STAGE says (see `inject`).
 """
 
 import json
@@ -16,7 +17,13 @@ import time
 from harness import Failure, Skip, case, check, golden
 from launch import ALONE, compile_for, mpirun
 
-RANKS = 2
+RANKS, MESH_RANKS = 2, 4
+
+
+def count_ranks(stage):
+    return MESH_RANKS if stage == "mesh" else RANKS
+
+
 # Ranks wait for each other so long; what the launcher and a busy machine add.
 TIMEOUT, GRACE = 2, 20
 
@@ -56,13 +63,15 @@ def find_rank(launcher, number):
 class Run:
     """A run that saves after every step, and its log of what ranks said."""
 
-    def __init__(self, ingot, trainer, *, prefix=(), rank_prefix=(), flags=(), steps=None, resume=None, trainer2=None):
+    def __init__(
+        self, ingot, trainer, *, ranks=RANKS, prefix=(), rank_prefix=(), steps=None, resume=None, trainer2=None
+    ):
         g = golden("mlp")
         self.save = ingot.path("save")
-        own = ["--data", g.data, "--save", self.save, "--save-every", "1", "--comm-timeout", TIMEOUT, *flags]
+        own = ["--data", g.data, "--save", self.save, "--save-every", "1", "--comm-timeout", TIMEOUT]
         own += ["--steps", steps] if steps else ["--epochs", 1000000]
         own += ["--resume", resume] if resume else []
-        command = [*prefix, *mpirun(RANKS), *rank_prefix, trainer, *own]
+        command = [*prefix, *mpirun(ranks), *rank_prefix, trainer, *own]
         if trainer2:
             command = [*prefix, *mpirun(1), trainer, *own, ":", "-n", 1, trainer2, *own]
         self.errors = ingot.path("errors.txt")
@@ -91,10 +100,10 @@ class Run:
 
 def signal_rank(number):
     def inject(ingot, choose, trainer, stage):
-        run = Run(ingot, trainer)
+        run = Run(ingot, trainer, ranks=count_ranks(stage))
         run.wait_for_checkpoint()
         time.sleep(choose.uniform(0, 0.5))
-        victim = find_rank(run.process.pid, choose.randrange(RANKS))
+        victim = find_rank(run.process.pid, choose.randrange(count_ranks(stage)))
         check(victim, "the rank is not there")
         os.kill(victim, number)
         return run
@@ -123,12 +132,12 @@ def too_many_ranks(ingot, choose, trainer, stage):
 def full_disk(ingot, choose, trainer, stage):
     """One rank may write so much and no more: its files end early."""
     # Without shards only rank 0 writes any.
-    victim = choose.randrange(RANKS) if stage != "0" else 0
+    victim = choose.randrange(count_ranks(stage)) if stage != "0" else 0
     limit = choose.randrange(1, 8)
     # Without the signal, writes fail as on a full disk.
     script = f'[ $OMPI_COMM_WORLD_RANK = {victim} ] && {{ trap "" XFSZ; ulimit -f {limit}; }}; exec "$@"'
     # It goes on without its checkpoints, and says so at its end.
-    run = Run(ingot, trainer, rank_prefix=["bash", "-c", script, "bash"], steps=20)
+    run = Run(ingot, trainer, ranks=count_ranks(stage), rank_prefix=["bash", "-c", script, "bash"], steps=20)
     run.end()
     check("cannot write" in run.said() or "File too large" in run.said(), f"a full disk: {run.said()}")
     return run
@@ -141,7 +150,7 @@ def dropped_link(ingot, choose, trainer, stage):
     start = 'ip link set lo up && exec "$@"'
     prefix = ["unshare", "-n", "bash", "-c", start, "bash"]
     run = Run(
-        ingot, trainer, prefix=prefix,
+        ingot, trainer, ranks=count_ranks(stage), prefix=prefix,
         rank_prefix=["--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include", "lo", "--mca", "pml", "ob1"],
     )  # fmt: skip
     run.wait_for_checkpoint()
@@ -161,12 +170,13 @@ FAULTS = {
 
 
 def inject(ingot, name, choose, stage=None):
-    """Stages are those of ZeRO, or ranks with parts of layers, whose run goes on with each on its own samples."""
+    """Stages are those of ZeRO, or `mesh`: four ranks of which two have parts of layers and shards; their run goes on with
+    two or three, each on its own samples."""
     stage = stage or choose.choice(["0", "1", "2", "mesh"])
     g = golden("mlp")
     if stage == "mesh":
         split = ["--partition", "net.0.weight=0:tensor"]
-        trainer = compile_for(ingot, g, "adamw", 1, "--mesh", "tensor=2", *split)
+        trainer = compile_for(ingot, g, "adamw", RANKS, "--mesh", "tensor=2", "--zero", "2", *split)
         other = compile_for(ingot, g, "adamw", RANKS)
     else:
         trainer = other = compile_for(ingot, g, "adamw", RANKS, "--zero", stage)
@@ -179,7 +189,8 @@ def inject(ingot, name, choose, stage=None):
     check(step >= finished, f"checkpoint {finished} is gone, there is {step}")
     if step == 0:
         return
-    resumed = Run(ingot, other, resume=run.save, steps=step + 2)
+    ranks = choose.choice([2, 3]) if stage == "mesh" else RANKS
+    resumed = Run(ingot, other, ranks=ranks, resume=run.save, steps=step + 2)
     check(resumed.end() == 0, f"stage {stage}: does not go on from {step}: {resumed.said()}")
 
 
@@ -203,11 +214,12 @@ def many(ingot):
     if count == 0:
         raise Skip("INGOT_FAULTS says how many")
     choose = random.Random(int(os.environ.get("INGOT_FAULTS_SEED", "1")))
+    kinds = os.environ.get("INGOT_FAULTS_KINDS", ",".join(FAULTS)).split(",")
     problems = []
     for i in range(count):
-        name = list(FAULTS)[i % len(FAULTS)]
+        name = kinds[i % len(kinds)]
         try:
-            inject(ingot, name, choose)
+            inject(ingot, name, choose, os.environ.get("INGOT_FAULTS_STAGE"))
         except (Failure, Skip) as problem:
             problems.append(f"{i} ({name}): {problem}")
     check(not problems, f"{len(problems)} of {count}: " + "; ".join(problems))
