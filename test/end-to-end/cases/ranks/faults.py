@@ -170,8 +170,8 @@ FAULTS = {
 
 
 def inject(ingot, name, choose, stage=None):
-    """Stages are those of ZeRO, or `mesh`: four ranks of which two have parts of layers and shards; their run goes on with
-    two or three, each on its own samples."""
+    """Stages are those of ZeRO, or `mesh`: four ranks of which two have parts of layers and shards; two or three go on,
+    each on its own samples."""
     stage = stage or choose.choice(["0", "1", "2", "mesh"])
     g = golden("mlp")
     if stage == "mesh":
