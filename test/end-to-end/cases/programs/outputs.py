@@ -210,7 +210,7 @@ def progress(ingot):
     """A compilation of more than two seconds says on a terminal what it does, and leaves nothing of that; elsewhere it
     says nothing."""
     model = ingot.path("chain.onnx")
-    chain(model, 3000)
+    chain(model, 1000)
     command = ingot.ingotc(model, "-o", ingot.path("trainer"), "--loss", "mse", "--batch", 4)
     check(ingot.succeed(command).err == "", "says something without a terminal")
     ours, theirs = pty.openpty()
