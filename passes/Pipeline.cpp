@@ -62,9 +62,9 @@ void ingot::buildTrainingPipeline(OpPassManager &manager,
     adapters.adapterTrain = options.adapterTrain;
     manager.addPass(createAddAdapters(adapters));
   }
-  // What is trained is known now.
-  if (!options.base.empty())
-    manager.addPass(createEncodeBase({options.base}));
+  // What is trained is known now. Models may come with codes.
+  manager.addPass(createEncodeBase(
+      {options.base, options.target == "cpu" && options.mesh.empty()}));
   // Before differentiation: either form has its own gradient.
   FormAttentionOptions attention;
   std::string precision = options.getComputePrecision();

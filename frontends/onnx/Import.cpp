@@ -8,6 +8,7 @@
 #include "frontends/onnx/model/MappedData.h"
 #include "frontends/onnx/model/ModelFile.h"
 #include "frontends/onnx/model/PrepareModel.h"
+#include "frontends/onnx/weights/CodedWeights.h"
 #include "frontends/onnx/weights/ConstantNodes.h"
 #include "frontends/onnx/weights/Copies.h"
 #include "frontends/onnx/weights/Parameters.h"
@@ -84,8 +85,13 @@ static FailureOr<ImportedModel> importVariant(StringRef path,
   else
     tieCopies(file, model);
   std::string classes = takeClasses(model);
-  SerializedModel serialized =
-      serializeForExport(model, options.externalData ? 0 : kMostModelBytes);
+  FailureOr<CodedWeights> coded = findCodedWeights(file, model, options);
+  if (failed(coded))
+    return failure();
+  SerializedModel serialized = serializeForExport(
+      model, options.externalData ? 0 : kMostModelBytes, coded->parts);
+  if (failed(takeCodedWeights(file, model, *coded)))
+    return failure();
   if (failed(prepareModel(file, model, UnsupportedResults::LeftOut)))
     return failure();
 
@@ -94,16 +100,19 @@ static FailureOr<ImportedModel> importVariant(StringRef path,
       classifyInitializers(model.graph(), metadata, options, &context);
   if (failed(roles))
     return failure();
+  for (const auto &weight : coded->weights)
+    (*roles)[weight.getKey()] = Role::Frozen;
   result.module = ModuleOp::create(file);
   GraphImporter importer(model, options, std::move(*roles), file,
                          *result.module);
+  importer.setCodedWeights(coded->weights);
   if (failed(importer.run()))
     return failure();
   warnOfExport(file, model.graph(), metadata);
   if (failed(finishImport(path, *result.module)))
     return failure();
   result.exportTemplate =
-      makeExportTemplate(serialized, model, importer.getStates());
+      makeExportTemplate(serialized, model, importer.getStates(), coded->parts);
   result.exportTemplate.classes = std::move(classes);
   return result;
 }

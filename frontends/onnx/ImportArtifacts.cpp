@@ -314,9 +314,9 @@ FailureOr<ImportedModel> ArtifactsImporter::run() {
         "no eval_model.onnx beside the training model has outputs to predict";
   else
     result.exportTemplate = makeExportTemplate(
-        serializeForExport(exported,
-                           options.externalData ? 0 : kMostModelBytes),
-        exported, states);
+        serializeForExport(exported, options.externalData ? 0 : kMostModelBytes,
+                           /*parts=*/{}),
+        exported, states, /*parts=*/{});
   return std::move(result);
 }
 

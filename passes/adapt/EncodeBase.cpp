@@ -14,6 +14,7 @@
 #include "dialects/ingot/ir/Signature.h"
 #include "dialects/ingot/ir/States.h"
 #include "dialects/ingot/partition/Partition.h"
+#include "dialects/ingot/support/ElementTypes.h"
 #include "dialects/ingot/support/Remarks.h"
 #include "dialects/ingot/support/Views.h"
 #include "dialects/ingot/target/Target.h"
@@ -21,6 +22,7 @@
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "passes/adapt/Passes.h"
 #include "passes/graph/Projection.h"
+#include "runtime/core/DType.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace ingot {
@@ -44,18 +46,29 @@ struct EncodeBase : ingot::impl::EncodeBaseBase<EncodeBase> {
   using EncodeBaseBase::EncodeBaseBase;
 
   void runOnOperation() override {
-    if (base.empty())
+    bool comesWithCodes =
+        llvm::any_of(getOperation().getOps<StateOp>(),
+                     [](StateOp state) { return bool(getEncoding(state)); });
+    if (base.empty() && !comesWithCodes)
       return;
     forward = findFunction(getOperation(), "forward");
-    if (!forward) {
+    if (!forward && !base.empty()) {
       (void)emitOptionError(&getContext(), "base",
                             "the model comes with its backward pass",
                             "compile an ONNX file that holds a forward graph");
       return signalPassFailure();
     }
+    if (!forward)
+      return;
     findBases();
     bool isAny = false;
     for (auto &[argument, found] : bases) {
+      if (getEncoding(found.weight)) {
+        isAny |= useCodes(argument, found);
+        continue;
+      }
+      if (base.empty())
+        continue;
       StringRef reason = whyNot(argument, found);
       if (reason.empty()) {
         encode(argument, found);
@@ -67,7 +80,8 @@ struct EncodeBase : ingot::impl::EncodeBaseBase<EncodeBase> {
             << remark::reason("{0}", reason);
       }
     }
-    if (!isAny) {
+    decodeOthers();
+    if (!isAny && !base.empty()) {
       (void)emitOptionError(
           &getContext(), "base",
           "'" + base.getText() + "' finds no weight that can be encoded",
@@ -82,6 +96,14 @@ private:
   void findBases();
   StringRef whyNot(BlockArgument argument, Matrix &found);
   void encode(BlockArgument argument, Matrix &found);
+  /// Multiplies by the codes of a matrix that comes with them. Returns false
+  /// where something else reads it.
+  bool useCodes(BlockArgument argument, Matrix &found);
+  /// Replaces the matmuls of a matrix by those of its parts.
+  void replaceUses(Matrix &found, ArrayRef<Value> parts);
+  /// Gives the matrices that come with codes, and whose numbers are read, these
+  /// numbers.
+  void decodeOthers();
   ElementsAttr makeAttribute(StringRef name, RankedTensorType type,
                              ArrayRef<char> bytes);
 
@@ -119,8 +141,8 @@ StringRef EncodeBase::whyNot(BlockArgument argument, Matrix &found) {
     return "it is trained";
   if (!base.match(found.weight.getSymName()))
     return "--base does not name it";
-  if (!type.getElementType().isF32())
-    return "it is not in fp32";
+  if (!isa<FloatType>(type.getElementType()) || type.getElementType().isF64())
+    return "it is not in fp32, fp16 or bf16";
   if (found.isHead)
     return "it is that of the head of the model";
   for (Operation *user : argument.getUsers())
@@ -144,18 +166,107 @@ ElementsAttr EncodeBase::makeAttribute(StringRef name, RankedTensorType type,
       HeapAsmResourceBlob::allocateAndCopyWithAlign(bytes, sizeof(float)));
 }
 
+void EncodeBase::replaceUses(Matrix &found, ArrayRef<Value> parts) {
+  DictionaryAttr encoding = getEncoding(found.weight);
+  bool isTransposed = hasTransposedParts(found.weight);
+  for (MatmulOp matmul : found.uses) {
+    OpBuilder at(matmul);
+    Value decoded = DecodedMatmulOp::create(
+        at, matmul.getLoc(), matmul.getType(), matmul.getLhs(), parts[0],
+        parts[1], parts.size() > 2 ? parts[2] : Value(),
+        matmul.getTransposeRhs() != isTransposed,
+        encoding.getAs<StringAttr>("kind").getValue(),
+        encoding.getAs<IntegerAttr>("block").getInt());
+    matmul.replaceAllUsesWith(decoded);
+    matmul.erase();
+  }
+}
+
+bool EncodeBase::useCodes(BlockArgument argument, Matrix &found) {
+  auto isUse = [&](Operation *user) {
+    return llvm::is_contained(found.uses, user);
+  };
+  if (!encodesBases || !llvm::all_of(argument.getUsers(), isUse))
+    return false;
+  Signature signature(forward);
+  SmallVector<Value> parts;
+  int64_t stored = 0;
+  for (FlatSymbolRefAttr symbol : getParts(found.weight)) {
+    RankedTensorType type = findState(getOperation(), symbol).getTensorType();
+    parts.push_back(signature.addState(symbol, type));
+    stored += byteSize(type);
+  }
+  replaceUses(found, parts);
+  ++numEncoded;
+  remark::passed(found.weight.getLoc(),
+                 remarkOptions(getArgument(), "EncodedWeight"))
+      << remark::metric("weight", found.weight.getSymName())
+      << remark::metric(
+             "kind",
+             getEncoding(found.weight).getAs<StringAttr>("kind").getValue())
+      << remark::metric("bytes", stored)
+      << remark::metric("bytes_saved",
+                        byteSize(found.weight.getTensorType()) - stored);
+  return true;
+}
+
+void EncodeBase::decodeOthers() {
+  for (BlockArgument argument : forward.getArguments()) {
+    auto symbol = Signature(forward).argumentState(argument.getArgNumber());
+    StateOp state = symbol ? findState(getOperation(), symbol) : StateOp();
+    if (!state || !getEncoding(state) || argument.use_empty())
+      continue;
+    std::string storage;
+    StringRef bytes = stateBytes(state, storage);
+    SmallVector<FlatSymbolRefAttr> parts = getParts(state);
+    state->removeAttr(kEncodingAttr);
+    state.setInitialAttr(makeAttribute(state.getSymName(),
+                                       state.getTensorType(),
+                                       ArrayRef(bytes.data(), bytes.size())));
+    for (FlatSymbolRefAttr part : parts)
+      findState(getOperation(), part).erase();
+    remark::missed(state.getLoc(),
+                   remarkOptions(getArgument(), "EncodedWeight"))
+        << remark::metric("weight", state.getSymName())
+        << remark::reason("{0}", encodesBases
+                                     ? "something else than a linear layer "
+                                       "reads its numbers"
+                                     : "ranks with parts of weights, and "
+                                       "devices, have no codes yet");
+  }
+}
+
 void EncodeBase::encode(BlockArgument argument, Matrix &found) {
   ModuleOp module = getOperation();
-  Builder builder(&getContext());
   StateOp weight = found.weight;
   std::string name = weight.getSymName().str();
   RankedTensorType type = weight.getTensorType();
   auto encoding = *parseEncoding(base.kind, base.block, base.isDouble);
   std::string storage;
   StringRef bytes = stateBytes(weight, storage);
-  quantization::Encoded encoded = quantization::encode(
-      encoding, reinterpret_cast<const float *>(bytes.data()),
-      type.getNumElements());
+  std::vector<float> widened;
+  if (!type.getElementType().isF32()) {
+    widened.resize(type.getNumElements());
+    runtime::convert(bytes.data(), getDType(type.getElementType()),
+                     widened.data(), runtime::DType::F32,
+                     type.getNumElements());
+  }
+  const float *numbers = widened.empty()
+                             ? reinterpret_cast<const float *>(bytes.data())
+                             : widened.data();
+  // Blocks are in rows of outputs, as other programs have them.
+  bool isTransposed = !found.uses.front().getTransposeRhs();
+  std::vector<float> transposed;
+  if (isTransposed) {
+    int64_t rows = type.getDimSize(0), columns = type.getDimSize(1);
+    transposed.resize(rows * columns);
+    for (int64_t i = 0; i < rows; ++i)
+      for (int64_t k = 0; k < columns; ++k)
+        transposed[k * rows + i] = numbers[i * columns + k];
+    numbers = transposed.data();
+  }
+  quantization::Encoded encoded =
+      quantization::encode(encoding, numbers, type.getNumElements());
   ArrayRef<char> content[] = {
       {reinterpret_cast<const char *>(encoded.codes.data()),
        encoded.codes.size()},
@@ -163,7 +274,6 @@ void EncodeBase::encode(BlockArgument argument, Matrix &found) {
        encoded.scales.size()},
       {reinterpret_cast<const char *>(encoded.nested.data()),
        encoded.nested.size() * sizeof(float)}};
-  constexpr StringRef suffixes[] = {"/codes", ".absmax", ".nested_absmax"};
 
   Signature signature(forward);
   SmallVector<Value> parts;
@@ -173,31 +283,18 @@ void EncodeBase::encode(BlockArgument argument, Matrix &found) {
   int64_t stored = 0;
   for (auto [i, part] : llvm::enumerate(types)) {
     FlatSymbolRefAttr symbol =
-        addState(module, name + suffixes[i].str(), Role::Frozen, part);
+        addState(module, getPartName(name, i), Role::Frozen, part);
     findState(module, symbol)
         .setInitialAttr(makeAttribute(symbol.getValue(), part, content[i]));
     symbols.push_back(symbol);
     parts.push_back(signature.addState(symbol, part));
     stored += byteSize(part);
   }
-  for (MatmulOp matmul : found.uses) {
-    OpBuilder at(matmul);
-    Value decoded = DecodedMatmulOp::create(
-        at, matmul.getLoc(), matmul.getType(), matmul.getLhs(), parts[0],
-        parts[1], parts.size() > 2 ? parts[2] : Value(),
-        matmul.getTransposeRhs(), base.kind, base.block);
-    matmul.replaceAllUsesWith(decoded);
-    matmul.erase();
-  }
-  // What others have the value of has none of its own.
-  weight.setInitialAttr(cast<ElementsAttr>(
-      DenseElementsAttr::get(type, builder.getF32FloatAttr(0).getValue())));
-  weight->setAttr(
-      kEncodingAttr,
-      builder.getDictionaryAttr(
-          {builder.getNamedAttr("kind", builder.getStringAttr(base.kind)),
-           builder.getNamedAttr("block", builder.getI64IntegerAttr(base.block)),
-           builder.getNamedAttr("parts", builder.getArrayAttr(symbols))}));
+  // Nobody reads the numbers again, which may be a range of a file in memory.
+  if (auto old = dyn_cast<DenseResourceElementsAttr>(weight.getInitial()))
+    old.getRawHandle().getResource()->setBlob(AsmResourceBlob());
+  setEncoding(weight, encoding, symbols, isTransposed);
+  replaceUses(found, parts);
   ++numEncoded;
   remark::passed(weight.getLoc(), remarkOptions(getArgument(), "EncodedWeight"))
       << remark::metric("weight", name) << remark::metric("kind", base.kind)

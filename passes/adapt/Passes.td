@@ -68,8 +68,9 @@ def EncodeBase : Pass<"ingot-encode-base", "::mlir::ModuleOp"> {
   let description = [{
     The weights of linear layers that are frozen are encoded in blocks (docs/spec/encoding.md): as quantiles of a normal
     distribution (`nf4`: Dettmers et al., "QLoRA: efficient finetuning of quantized LLMs", NeurIPS 2023), floats or
-    integers of 4 bits, or integers of 8 bits. Blocks follow the elements as they are stored. Matmuls decode them
-    (`decoded_matmul`), so that neither the state nor the plan has the whole matrix as numbers.
+    integers of 4 bits, or integers of 8 bits. Blocks follow the elements of the matrix as [outputs, inputs], whatever
+    its state is. Matmuls decode them (`decoded_matmul`), so that neither the state nor the plan has the whole matrix as
+    numbers. Weights that come with codes in the model are used as they are, with or without `base`.
 
     Weights in fp32 are encoded that only matmuls read as their right operand, but that of the head, whose result is an
     output of the model; with an expression those whose names it finds. Remarks say why others are left out.
@@ -93,7 +94,9 @@ def EncodeBase : Pass<"ingot-encode-base", "::mlir::ModuleOp"> {
   }];
   let dependentDialects = ["::ingot::IngotDialect"];
   let options = [Option<"base", "base", "::ingot::BaseRule", "",
-                        "KIND:SETTINGS@REGEX: how weights are encoded, and which">];
+                        "KIND:SETTINGS@REGEX: how weights are encoded, and which">,
+                 Option<"encodesBases", "encodes", "bool", "true",
+                        "whether matmuls can decode; otherwise weights that come with codes become numbers">];
   let statistics = [Statistic<"numEncoded", "encoded", "weights encoded">];
 }
 

@@ -44,7 +44,8 @@ llvm::Expected<BaseRule> BaseRule::parse(StringRef option, StringRef text) {
                                  kExample);
     }
   }
-  if (!parseEncoding(rule.kind, rule.block, rule.isDouble))
+  if (parseEncoding(rule.kind, rule.block, rule.isDouble)->isDouble !=
+      rule.isDouble)
     return makeOptionError(option,
                            "scales of " + rule.kind + " are not encoded",
                            "leave out double, or choose nf4 or fp4");

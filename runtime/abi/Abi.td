@@ -215,8 +215,8 @@ def DecodedMatmul : Entry<"ingot_decoded_matmul", DecodedMatmulDesc, "matmul", [
     Out<"c", "c_type", ["m", "n"]>, Scratch]> {
   let targets = ["cpu"];
   let description = [{
-    c = a b. With `nested`, scales are codes as well: those of differences from a mean, in blocks of 256, whose scales
-    `nested` has, and behind them the mean.
+    c = a b. With `nested`, scales of floats are codes as well: those of differences from a mean, in blocks of 256,
+    whose scales `nested` has, and behind them the mean. To integers of a block, its offset in `nested` is added.
   }];
 }
 

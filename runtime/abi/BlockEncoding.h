@@ -21,6 +21,16 @@ struct Encoding {
   int64_t block = 64;
   /// Whether scales are codes as well.
   bool isDouble = false;
+  /// Whether each block of integers has an offset, which is added before its
+  /// numbers are scaled.
+  bool hasOffsets = false;
+
+  /// Returns the encoding that has two parts, or three.
+  static constexpr Encoding of(ingot_encoding kind, int64_t block,
+                               bool hasNested) {
+    bool isInteger = kind == INGOT_CODE_INT4 || kind == INGOT_CODE_INT8;
+    return {kind, block, hasNested && !isInteger, hasNested && isInteger};
+  }
 
   static constexpr int64_t kMostBlock = 4096;
   /// The scales that share a scale, where these are codes.
@@ -29,7 +39,7 @@ struct Encoding {
   constexpr bool isValid() const {
     bool isFloat = kind == INGOT_CODE_NF4 || kind == INGOT_CODE_FP4;
     return block > 0 && block <= kMostBlock && block % 2 == 0 &&
-           (isFloat || !isDouble);
+           !(isFloat ? hasOffsets : isDouble);
   }
 
   constexpr int64_t getCodeBytes(int64_t elements) const {
@@ -40,8 +50,12 @@ struct Encoding {
   }
   /// Bytes of an element of the scales.
   constexpr int64_t getScaleBytes() const { return isDouble ? 1 : 4; }
-  /// The numbers of the third part: scales of scales, and their mean.
+  constexpr bool hasNested() const { return isDouble || hasOffsets; }
+  /// The numbers of the third part: scales of scales, and their mean; or the
+  /// offsets.
   constexpr int64_t countNested(int64_t elements) const {
+    if (hasOffsets)
+      return countScales(elements);
     return isDouble
                ? (countScales(elements) + kScaleBlock - 1) / kScaleBlock + 1
                : 0;

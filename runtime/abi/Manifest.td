@@ -103,7 +103,10 @@ def EncodingKind : Choice<"EncodingKind", [
 }
 def EncodingSpec : Object<"EncodingSpec", [
     Key<EncodingKind, "kind", "">, Key<Count, "block", "The elements that share a scale.">,
-    Key<ListOf<Text>, "parts", "The states of codes and scales, and with scales that are codes, that of theirs.">]> {
+    Key<ListOf<Text>, "parts", [{
+      The states of codes and scales, and of the third part: scales of scales that are codes, or offsets of integers.
+    }]>,
+    DefaultKey<Bool, "transposed", "Whether codes are those of the transposed matrix.">]> {
   let description = "How a state is encoded.";
 }
 
@@ -328,10 +331,24 @@ def HyperparameterSpec : Object<"HyperparameterSpec", [
   let description = "An option that the trainer offers; `lr` follows the schedule.";
 }
 
+def CodesPart : Choice<"CodesPart", [
+    Value<"Codes", "codes">, Value<"Scales", "scales", "As `dtype`.">,
+    Value<"ZeroPoints", "zero_points", "As `dtype`; u8 means codes, as many in a byte as the encoding has.">]> {
+  let description = "A part of an encoded matrix, as ONNX has it.";
+}
+def ExportCodes : Object<"ExportCodes", [
+    Key<CodesPart, "part", "">, Key<EncodingKind, "kind", "">, Key<Count, "block", "The elements that share a scale.">,
+    DefaultKey<Bool, "transposed", "Whether blocks are those of the transposed state.">,
+    DefaultKey<Bool, "columns", "Whether the file has the transpose of the matrix whose rows are in blocks.">,
+    DefaultKey<Bool, "signed", "Whether codes of integers are in two's complement.", keyMember = "isSigned">,
+    DefaultKey<Bool, "whole_rows", "Whether zero points of each row begin with a byte.">]> {
+  let description = "How the exported file has a state in codes.";
+}
 def ExportPiece : Object<"ExportPiece", [
     DefaultKey<Count, "literal", "The number of bytes of `export_literal`.">,
     DefaultKey<Text, "state", "Otherwise the current value of this state, as `dtype`.">,
-    DefaultKey<DType, "dtype", "">]> {
+    DefaultKey<DType, "dtype", "">,
+    OptionalKey<ExportCodes, "codes", "Otherwise a part of the value of the matrix `state` in codes.">]> {
   let description = "A piece of the exported ONNX file.";
 }
 

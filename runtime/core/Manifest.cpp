@@ -166,8 +166,9 @@ static void checkEncoding(const StateSpec &state, const Manifest &manifest) {
     return malformed("states", "'" + state.name + "' has no such encoding");
   };
   if (state.home != StateHome::Encoded || !state.encoding ||
-      state.dtype != DType::F32 || state.encoding->parts.size() < 2 ||
-      state.encoding->parts.size() > 3)
+      !isFloat(state.dtype) || state.dtype == DType::F64 ||
+      state.encoding->parts.size() < 2 || state.encoding->parts.size() > 3 ||
+      (state.encoding->transposed && state.shape.size() != 2))
     throw fail();
   const ingot::quantization::Encoding encoding = getEncoding(*state.encoding);
   if (!encoding.isValid())
@@ -183,7 +184,7 @@ static void checkEncoding(const StateSpec &state, const Manifest &manifest) {
   check(0, DType::U8, encoding.getCodeBytes(elements));
   check(1, encoding.isDouble ? DType::U8 : DType::F32,
         encoding.countScales(elements));
-  if (encoding.isDouble)
+  if (encoding.hasNested())
     check(2, DType::F32, encoding.countNested(elements));
 }
 
@@ -269,6 +270,18 @@ static void checkExport(const Field &field, const ExportPiece &piece,
   const StateSpec *state = manifest.findState(piece.state);
   if (!state)
     throw field.makeError("no state '" + piece.state + "'");
+  if (piece.codes) {
+    const ingot::quantization::Encoding encoding{
+        static_cast<ingot_encoding>(piece.codes->kind), piece.codes->block};
+    const std::vector<int64_t> &shape = state->getWholeShape();
+    bool isMatrix = isFloat(state->dtype) && shape.size() == 2;
+    int64_t columns = isMatrix ? shape[piece.codes->transposed ? 0 : 1] : 0;
+    bool hasRows = piece.codes->columns || piece.codes->wholeRows;
+    if (!isMatrix || !encoding.isValid() ||
+        (hasRows && columns % encoding.block != 0))
+      throw field["codes"].makeError("'" + piece.state + "' has no such codes");
+    return;
+  }
   if (!canConvert(state->dtype, piece.dtype))
     throw field.makeError("'" + piece.state + "' cannot become " +
                           std::string(getName(piece.dtype)));

@@ -18,8 +18,8 @@ inline quantization::Encoding getEncoding(const EncodingSpec &spec) {
                 static_cast<int>(EncodingKind::Fp4) == INGOT_CODE_FP4 &&
                 static_cast<int>(EncodingKind::Int4) == INGOT_CODE_INT4 &&
                 static_cast<int>(EncodingKind::Int8) == INGOT_CODE_INT8);
-  return {static_cast<ingot_encoding>(spec.kind), spec.block,
-          spec.parts.size() == 3};
+  return quantization::Encoding::of(static_cast<ingot_encoding>(spec.kind),
+                                    spec.block, spec.parts.size() == 3);
 }
 
 } // namespace ingot::runtime

@@ -94,8 +94,9 @@ void ingot_decoded_matmul(ingot_context *context,
   guardLibraryCall(context, "matmul", [&] {
     if (desc->m == 0 || desc->n == 0 || desc->k == 0)
       return;
-    const Decoder decoder({static_cast<ingot_encoding>(desc->encoding),
-                           desc->block, nested != nullptr},
+    const Decoder decoder(ingot::quantization::Encoding::of(
+                              static_cast<ingot_encoding>(desc->encoding),
+                              desc->block, nested != nullptr),
                           {static_cast<const uint8_t *>(codes), scales, nested},
                           desc->n * desc->k);
     const Operand operand(decoder, desc->a_type);

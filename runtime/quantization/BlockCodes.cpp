@@ -150,8 +150,9 @@ float Decoder::getScale(int64_t number) const {
 }
 
 /// Decodes `count` bytes.
-void Decoder::decodePairs(const uint8_t *codes, int64_t count, float scale,
-                          float *to) const {
+template <bool HasOffset>
+void Decoder::decodePairs(const uint8_t *codes, int64_t count, float offset,
+                          float scale, float *to) const {
   constexpr int64_t together = 4;
   using Vector = float __attribute__((vector_size(32)));
   int64_t i = 0;
@@ -160,17 +161,24 @@ void Decoder::decodePairs(const uint8_t *codes, int64_t count, float scale,
                            pairs[codes[i + 2]], pairs[codes[i + 3]]};
     Vector numbers;
     std::memcpy(&numbers, four, sizeof(numbers));
+    if constexpr (HasOffset)
+      numbers += offset;
     numbers *= scale;
     std::memcpy(to, &numbers, sizeof(numbers));
   }
   for (; i < count; ++i)
     for (float number : pairs[codes[i]].numbers)
-      *to++ = number * scale;
+      *to++ = (HasOffset ? number + offset : number) * scale;
 }
 
 float Decoder::decodeOne(int64_t element) const {
-  const float scale = getScale(element / encoding.block);
-  return pairs[parts.codes[element / 2]].numbers[element % 2] * scale;
+  const int64_t block = element / encoding.block;
+  const float number =
+      encoding.kind == INGOT_CODE_INT8
+          ? static_cast<float>(static_cast<int8_t>(parts.codes[element]))
+          : pairs[parts.codes[element / 2]].numbers[element % 2];
+  return (encoding.hasOffsets ? number + getOffset(block) : number) *
+         getScale(block);
 }
 
 void Decoder::decode(int64_t first, int64_t count, float *to) const {
@@ -178,22 +186,27 @@ void Decoder::decode(int64_t first, int64_t count, float *to) const {
   if (encoding.kind == INGOT_CODE_INT8) {
     while (first < end) {
       const float scale = getScale(first / encoding.block);
+      const float offset = getOffset(first / encoding.block);
       const int64_t last =
           std::min(end, (first / encoding.block + 1) * encoding.block);
       for (; first < last; ++first)
-        *to++ =
-            static_cast<float>(static_cast<int8_t>(parts.codes[first])) * scale;
+        *to++ = (static_cast<float>(static_cast<int8_t>(parts.codes[first])) +
+                 offset) *
+                scale;
     }
     return;
   }
   if (first < end && first % 2 != 0)
     *to++ = decodeOne(first++);
   while (first + 1 < end) {
-    const int64_t last =
-        std::min(end, (first / encoding.block + 1) * encoding.block);
+    const int64_t block = first / encoding.block;
+    const int64_t last = std::min(end, (block + 1) * encoding.block);
     const int64_t bytes = (last - first) / 2;
-    decodePairs(parts.codes + first / 2, bytes,
-                getScale(first / encoding.block), to);
+    const uint8_t *codes = parts.codes + first / 2;
+    if (encoding.hasOffsets)
+      decodePairs<true>(codes, bytes, getOffset(block), getScale(block), to);
+    else
+      decodePairs<false>(codes, bytes, 0, getScale(block), to);
     first += 2 * bytes;
     to += 2 * bytes;
   }
@@ -331,6 +344,8 @@ Encoded ingot::quantization::encode(const Encoding &encoding,
     encodeScales(scales, to);
     return to;
   }
+  if (encoding.hasOffsets)
+    to.nested.assign(scales.size(), 0);
   to.scales.resize(scales.size() * sizeof(float));
   std::memcpy(to.scales.data(), scales.data(), to.scales.size());
   return to;

@@ -22,7 +22,7 @@ struct Parts {
   const uint8_t *codes;
   /// Numbers in f32, or codes.
   const void *scales;
-  /// Null where scales are no codes.
+  /// Null where there are two parts.
   const float *nested;
 };
 
@@ -37,13 +37,18 @@ public:
   /// one after the other.
   void decodeLines(int64_t first, int64_t stride, int64_t lines, int64_t count,
                    float *to) const;
+  /// Decodes one element.
+  float decodeOne(int64_t element) const;
   /// Returns a scale.
   float getScale(int64_t number) const;
 
 private:
-  void decodePairs(const uint8_t *codes, int64_t count, float scale,
-                   float *to) const;
-  float decodeOne(int64_t element) const;
+  template <bool HasOffset>
+  void decodePairs(const uint8_t *codes, int64_t count, float offset,
+                   float scale, float *to) const;
+  float getOffset(int64_t block) const {
+    return encoding.hasOffsets ? parts.nested[block] : 0;
+  }
 
   Encoding encoding;
   Parts parts;

@@ -27,19 +27,6 @@ void ingot::addEncodings(Dialect &dialect) {
 // Encodings
 //===----------------------------------------------------------------------===//
 
-std::optional<quantization::Encoding>
-ingot::parseEncoding(StringRef kind, int64_t block, bool isDouble) {
-  static_assert(INGOT_CODE_NF4 == 0 && INGOT_CODE_FP4 == 1 &&
-                INGOT_CODE_INT4 == 2 && INGOT_CODE_INT8 == 3);
-  const auto *known = llvm::find(kEncodingKinds, kind);
-  quantization::Encoding encoding{
-      static_cast<ingot_encoding>(known - std::begin(kEncodingKinds)), block,
-      isDouble};
-  if (known == std::end(kEncodingKinds) || !encoding.isValid())
-    return std::nullopt;
-  return encoding;
-}
-
 SmallVector<RankedTensorType>
 ingot::getPartTypes(MLIRContext *context,
                     const quantization::Encoding &encoding, int64_t elements) {
@@ -49,23 +36,10 @@ ingot::getPartTypes(MLIRContext *context,
       RankedTensorType::get({encoding.getCodeBytes(elements)}, byte),
       RankedTensorType::get({encoding.countScales(elements)},
                             encoding.isDouble ? byte : b.getF32Type())};
-  if (encoding.isDouble)
+  if (encoding.hasNested())
     types.push_back(RankedTensorType::get({encoding.countNested(elements)},
                                           b.getF32Type()));
   return types;
-}
-
-DictionaryAttr ingot::getEncoding(StateOp state) {
-  return state->getAttrOfType<DictionaryAttr>(kEncodingAttr);
-}
-
-SmallVector<FlatSymbolRefAttr> ingot::getParts(StateOp state) {
-  SmallVector<FlatSymbolRefAttr> parts;
-  if (DictionaryAttr encoding = getEncoding(state))
-    for (auto part :
-         encoding.getAs<ArrayAttr>("parts").getAsRange<FlatSymbolRefAttr>())
-      parts.push_back(part);
-  return parts;
 }
 
 //===----------------------------------------------------------------------===//
@@ -97,7 +71,7 @@ LogicalResult DecodedMatmulOp::verify() {
   if (!encoding)
     return emitOpError("C3: there is no encoding \"")
            << getKind() << "\" of blocks of " << getBlock()
-           << (getNested() ? " whose scales are codes" : "");
+           << (getNested() ? " of three parts" : "");
   SmallVector<int64_t, 2> shape = getStoredShape();
   SmallVector<RankedTensorType> want =
       getPartTypes(getContext(), *encoding, shape[0] * shape[1]);
@@ -150,7 +124,7 @@ void DecodedMatmulOp::describeCall(CallDescriptor &descriptor) {
   desc.block = getBlock();
   desc.transpose_b = getTransposeRhs();
   desc.encoding =
-      parseEncoding(getKind(), getBlock(), /*isDouble=*/false)->kind;
+      parseEncoding(getKind(), getBlock(), /*hasNested=*/false)->kind;
   desc.a_type = getAbiType(tensorType(getLhs()).getElementType());
   desc.c_type = getAbiType(tensorType(getResult()).getElementType());
   descriptor = desc;

@@ -2,6 +2,8 @@
 
 #include "dialects/ingot/ir/States.h"
 
+#include "dialects/ingot/ir/EncodedState.h"
+#include "dialects/ingot/ir/Signature.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include <cmath>
 
@@ -61,7 +63,49 @@ std::optional<double> ingot::splatValue(StateOp state) {
              : static_cast<double>(element.getSExtValue());
 }
 
+/// Returns the numbers that the parts of a state stand for.
+static std::vector<float> decodeState(StateOp state) {
+  DictionaryAttr fields = getEncoding(state);
+  SmallVector<FlatSymbolRefAttr> symbols = getParts(state);
+  auto encoding = *parseEncoding(fields.getAs<StringAttr>("kind").getValue(),
+                                 fields.getAs<IntegerAttr>("block").getInt(),
+                                 symbols.size() > 2);
+  std::string storage[3];
+  const char *data[3] = {};
+  for (auto [i, symbol] : llvm::enumerate(symbols))
+    data[i] = stateBytes(findState(state->getParentOfType<ModuleOp>(), symbol),
+                         storage[i])
+                  .data();
+  int64_t elements = state.getTensorType().getNumElements();
+  quantization::Decoder decoder(encoding,
+                                {reinterpret_cast<const uint8_t *>(data[0]),
+                                 data[1],
+                                 reinterpret_cast<const float *>(data[2])},
+                                elements);
+  std::vector<float> values(elements);
+  if (!hasTransposedParts(state)) {
+    decoder.decode(0, elements, values.data());
+    return values;
+  }
+  int64_t rows = state.getTensorType().getDimSize(0);
+  int64_t columns = state.getTensorType().getDimSize(1);
+  std::vector<float> line(rows);
+  for (int64_t k = 0; k < columns; ++k) {
+    decoder.decode(k * rows, rows, line.data());
+    for (int64_t i = 0; i < rows; ++i)
+      values[i * columns + k] = line[i];
+  }
+  return values;
+}
+
 StringRef ingot::stateBytes(StateOp state, std::string &storage) {
+  // Models come with codes of numbers in f32 alone.
+  if (getEncoding(state) && state.getTensorType().getElementType().isF32()) {
+    std::vector<float> values = decodeState(state);
+    storage.assign(reinterpret_cast<const char *>(values.data()),
+                   values.size() * sizeof(float));
+    return storage;
+  }
   if (auto resource = dyn_cast<DenseResourceElementsAttr>(state.getInitial())) {
     ArrayRef<char> data = resource.getData();
     return StringRef(data.data(), data.size());

@@ -121,8 +121,10 @@ static LogicalResult verifyEncoding(Operation *op, NamedAttribute attribute) {
            << attribute.getName().getValue() << " must " << what << ", got "
            << attribute.getValue();
   };
-  if (!state || !fields || !state.getTensorType().getElementType().isF32())
-    return fail("be a dictionary on a state in f32");
+  if (!state || !fields ||
+      !isa<Float32Type, Float16Type, BFloat16Type>(
+          state.getTensorType().getElementType()))
+    return fail("be a dictionary on a state in f32, f16 or bf16");
   auto kind = fields.getAs<StringAttr>("kind");
   auto block = fields.getAs<IntegerAttr>("block");
   auto parts = fields.getAs<ArrayAttr>("parts");

@@ -70,8 +70,10 @@ static std::vector<double> listScaleNumbers() {
 static double decode(StringRef kind, int64_t block,
                      ArrayRef<const Tensor *> parts, int64_t element) {
   int64_t place = element / block;
+  bool isInteger = kind == "int4" || kind == "int8";
+  double offset = isInteger && parts.size() == 3 ? parts[2]->real(place) : 0.0;
   double scale;
-  if (parts.size() == 3) {
+  if (!isInteger && parts.size() == 3) {
     static const std::vector<double> numbers = listScaleNumbers();
     const Tensor &nested = *parts[2];
     auto product = static_cast<float>(numbers[parts[1]->integer(place)] *
@@ -84,14 +86,18 @@ static double decode(StringRef kind, int64_t block,
   if (kind == "int8") {
     int64_t byte = parts[0]->integer(element);
     return static_cast<float>(
-        static_cast<double>(byte < 128 ? byte : byte - 256) * scale);
+        static_cast<float>(static_cast<double>(byte < 128 ? byte : byte - 256) +
+                           offset) *
+        scale);
   }
   int64_t byte = parts[0]->integer(element / 2);
   bool isUpper = (element % 2 == 0) == (kind != "int4");
   int64_t code = isUpper ? byte / 16 : byte % 16;
-  double number = kind == "nf4"   ? kQuantiles[code]
-                  : kind == "fp4" ? getFloat4(code)
-                                  : static_cast<double>(code - 8);
+  double number =
+      kind == "nf4" ? kQuantiles[code]
+      : kind == "fp4"
+          ? getFloat4(code)
+          : static_cast<float>(static_cast<double>(code - 8) + offset);
   return static_cast<float>(number * scale);
 }
 

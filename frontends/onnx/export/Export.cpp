@@ -2,6 +2,7 @@
 
 #include "frontends/onnx/export/Export.h"
 #include "dialects/ingot/support/InputFile.h"
+#include "frontends/onnx/export/WireFields.h"
 #include "frontends/onnx/model/MappedData.h"
 #include "frontends/onnx/model/Tensors.h"
 #include "frontends/onnx/weights/InputRoles.h"
@@ -10,14 +11,10 @@
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/JSON.h"
-#include <google/protobuf/io/coded_stream.h>
-#include <google/protobuf/wire_format_lite.h>
 
 using namespace mlir;
 using namespace ingot;
 using namespace ingot::onnx_import;
-using google::protobuf::internal::WireFormatLite;
-using google::protobuf::io::CodedOutputStream;
 
 LogicalResult onnx_import::storeRaw(Location where, onnx::ModelProto &model) {
   for (onnx::TensorProto &tensor :
@@ -60,7 +57,10 @@ std::string onnx_import::takeClasses(onnx::ModelProto &model) {
 }
 
 /// Whether the initializer may be a state, whose bytes a trainer writes.
-static bool mayBeState(const onnx::TensorProto &tensor) {
+static bool mayBeState(const onnx::TensorProto &tensor,
+                       const CodedParts &parts) {
+  if (parts.contains(tensor.name()))
+    return true;
   switch (tensor.data_type()) {
   case onnx::TensorProto::FLOAT:
   case onnx::TensorProto::DOUBLE:
@@ -72,30 +72,9 @@ static bool mayBeState(const onnx::TensorProto &tensor) {
   }
 }
 
-/// Appends the start of a field of that many bytes.
-static void appendHead(std::string &to, int field, size_t bytes) {
-  constexpr size_t most = 20;
-  uint8_t head[most];
-  uint8_t *end = CodedOutputStream::WriteTagToArray(
-      WireFormatLite::MakeTag(field, WireFormatLite::WIRETYPE_LENGTH_DELIMITED),
-      head);
-  end = CodedOutputStream::WriteVarint32ToArray(static_cast<uint32_t>(bytes),
-                                                end);
-  to.append(head, end);
-}
-
-/// Returns the size of a field of that many bytes, whose number is below 16.
-static size_t fieldBytes(size_t bytes) {
-  return 1 + CodedOutputStream::VarintSize32(static_cast<uint32_t>(bytes)) +
-         bytes;
-}
-
-// Field numbers of ModelProto, GraphProto and TensorProto.
-static constexpr int kGraph = 7, kInitializer = 5, kRawData = 9;
-
 /// Returns the size of an initializer as it is written.
-static size_t writtenBytes(onnx::TensorProto &tensor) {
-  return mayBeState(tensor)
+static size_t writtenBytes(onnx::TensorProto &tensor, const CodedParts &parts) {
+  return mayBeState(tensor, parts)
              ? withoutData(tensor).ByteSizeLong() + fieldBytes(rawSize(tensor))
              : tensor.ByteSizeLong();
 }
@@ -105,17 +84,23 @@ static size_t writtenBytes(onnx::TensorProto &tensor) {
 /// the model is without it after its import.
 static void appendInitializer(onnx::TensorProto &tensor,
                               const llvm::StringSet<> &used,
+                              const CodedParts &parts,
                               SerializedModel &result) {
   constexpr size_t large = size_t(1) << 20;
-  appendHead(result.literal, kInitializer, writtenBytes(tensor));
-  if (!mayBeState(tensor)) {
+  size_t begin = result.literal.size();
+  appendHead(result.literal, kInitializer, writtenBytes(tensor, parts));
+  if (!mayBeState(tensor, parts)) {
     tensor.AppendToString(&result.literal);
     return;
   }
   withoutData(tensor).AppendToString(&result.literal);
   StringRef data = rawBytes(tensor);
   appendHead(result.literal, kRawData, rawSize(tensor));
-  SerializedModel::Hole hole{result.literal.size(), tensor.name(), {}};
+  SerializedModel::Hole hole{result.literal.size(),
+                             tensor.name(),
+                             {},
+                             result.literal.size() - begin,
+                             rawSize(tensor)};
   if (data.size() < large || !used.contains(tensor.name()))
     hole.data = data.str();
   result.holes.push_back(std::move(hole));
@@ -126,7 +111,7 @@ static void appendInitializer(onnx::TensorProto &tensor,
 static void
 writeModel(onnx::ModelProto &model,
            llvm::function_ref<bool(const onnx::TensorProto &)> isInside,
-           SerializedModel &result) {
+           const CodedParts &parts, SerializedModel &result) {
   onnx::GraphProto &graph = *model.mutable_graph();
   llvm::StringSet<> used;
   walkNodes(graph, [&](const onnx::NodeProto &node) {
@@ -143,18 +128,22 @@ writeModel(onnx::ModelProto &model,
   size_t bytes = rest.size();
   for (onnx::TensorProto &tensor : initializers)
     if (isInside(tensor))
-      bytes += fieldBytes(writtenBytes(tensor));
+      bytes += fieldBytes(writtenBytes(tensor, parts));
+  result.headerBytes = literal.size();
   appendHead(literal, kGraph, bytes);
+  result.graphHeadBytes = literal.size() - result.headerBytes;
+  result.restBytes = rest.size();
   for (onnx::TensorProto &tensor : initializers)
     if (isInside(tensor))
-      appendInitializer(tensor, used, result);
+      appendInitializer(tensor, used, parts, result);
   // A model ends with literal bytes.
   literal += rest;
   initializers.Swap(graph.mutable_initializer());
 }
 
 SerializedModel onnx_import::serializeForExport(onnx::ModelProto &model,
-                                                uint64_t most) {
+                                                uint64_t most,
+                                                const CodedParts &parts) {
   SerializedModel result;
   // Data that is as large as a reference to it stays.
   constexpr size_t minBytes = 1024;
@@ -164,7 +153,7 @@ SerializedModel onnx_import::serializeForExport(onnx::ModelProto &model,
       bytes += rawSize(tensor);
   result.isExternal = bytes > most;
   auto isInside = [&](const onnx::TensorProto &tensor) {
-    return !result.isExternal || !mayBeState(tensor) ||
+    return !result.isExternal || !mayBeState(tensor, parts) ||
            rawSize(tensor) < minBytes;
   };
   for (onnx::TensorProto &tensor :
@@ -176,17 +165,27 @@ SerializedModel onnx_import::serializeForExport(onnx::ModelProto &model,
   }
   result.isTooLarge = bytes > kMostModelBytes;
   if (!result.isTooLarge)
-    writeModel(model, isInside, result);
+    writeModel(model, isInside, parts, result);
   return result;
+}
+
+/// Returns a segment that ends with an initializer.
+static ExportTemplate::Segment makeSegment(int64_t literalBytes, StringRef name,
+                                           const CodedParts &parts) {
+  auto part = parts.find(name);
+  if (part == parts.end())
+    return {literalBytes, name.str(), std::nullopt};
+  return {literalBytes, part->second.state, part->second};
 }
 
 /// Adds the states that go to a file beside the model.
 static void addExternal(const SerializedModel &model,
                         const llvm::StringSet<> &states,
-                        ExportTemplate &result) {
+                        const CodedParts &parts, ExportTemplate &result) {
   result.isExternal = model.isExternal;
   for (const onnx::TensorProto &tensor : model.external) {
-    if (!states.contains(tensor.name())) {
+    auto part = parts.find(tensor.name());
+    if (part == parts.end() && !states.contains(tensor.name())) {
       result.obstacle = "the model is too large for one file, and '" +
                         tensor.name() +
                         "' is no state, which could go to another one";
@@ -195,14 +194,13 @@ static void addExternal(const SerializedModel &model,
     std::string head = tensor.SerializeAsString();
     result.literal += head;
     result.segments.push_back(
-        {static_cast<int64_t>(head.size()), tensor.name()});
+        makeSegment(static_cast<int64_t>(head.size()), tensor.name(), parts));
   }
 }
 
-ExportTemplate
-onnx_import::makeExportTemplate(const SerializedModel &serialized,
-                                const onnx::ModelProto &model,
-                                const llvm::StringSet<> &states) {
+ExportTemplate onnx_import::makeExportTemplate(
+    const SerializedModel &serialized, const onnx::ModelProto &model,
+    const llvm::StringSet<> &states, const CodedParts &parts) {
   ExportTemplate result;
   if (serialized.isTooLarge) {
     result.obstacle = "the model is larger than 2 GiB, the limit of one file";
@@ -215,7 +213,7 @@ onnx_import::makeExportTemplate(const SerializedModel &serialized,
   for (const SerializedModel::Hole &hole : serialized.holes) {
     result.literal.append(serialized.literal, done, hole.offset - done);
     done = hole.offset;
-    if (!states.contains(hole.name)) {
+    if (!states.contains(hole.name) && !parts.contains(hole.name)) {
       const onnx::TensorProto *tensor = initializers.lookup(hole.name);
       if (tensor && hasNoData(*tensor)) {
         result.obstacle =
@@ -227,12 +225,18 @@ onnx_import::makeExportTemplate(const SerializedModel &serialized,
       continue;
     }
     result.segments.push_back(
-        {static_cast<int64_t>(result.literal.size() - segment), hole.name});
+        makeSegment(static_cast<int64_t>(result.literal.size() - segment),
+                    hole.name, parts));
+    result.segments.back().headBytes = hole.headBytes;
+    result.segments.back().dataBytes = hole.dataBytes;
     segment = result.literal.size();
   }
+  result.headerBytes = serialized.headerBytes;
+  result.graphHeadBytes = serialized.graphHeadBytes;
+  result.restBytes = serialized.restBytes;
   result.literal.append(serialized.literal, done, std::string::npos);
   result.segments.push_back(
       {static_cast<int64_t>(result.literal.size() - segment), ""});
-  addExternal(serialized, states, result);
+  addExternal(serialized, states, parts, result);
   return result;
 }

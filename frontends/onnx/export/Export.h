@@ -12,6 +12,7 @@
 #include "frontends/onnx/export/ExportTemplate.h"
 #include "mlir/IR/Location.h"
 #include "onnx/onnx_pb.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 
 namespace ingot::onnx_import {
@@ -36,6 +37,8 @@ struct SerializedModel {
     std::string name;
     /// Empty for large data that the model has after its import, too.
     std::string data;
+    /// The bytes of the initializer before its data, and of the data.
+    size_t headBytes = 0, dataBytes = 0;
   };
   /// The model without the initializers below, with holes in this order.
   std::string literal;
@@ -44,19 +47,27 @@ struct SerializedModel {
   /// the model.
   std::vector<onnx::TensorProto> external;
   bool isExternal = false;
+  /// The bytes of the model before its graph, of the graph's tag and length,
+  /// and of the graph without initializers, which comes last.
+  size_t headerBytes = 0, graphHeadBytes = 0, restBytes = 0;
   /// Whether a file cannot hold it.
   bool isTooLarge = false;
 };
 
+/// Initializers that are parts of matrices in codes, by name.
+using CodedParts = llvm::StringMap<CodedInitializer>;
+
 /// Returns the model as bytes, after `storeRaw`; above `most` bytes with large
 /// initializers in a file of their own. The model is the same afterwards.
-SerializedModel serializeForExport(onnx::ModelProto &model, uint64_t most);
+SerializedModel serializeForExport(onnx::ModelProto &model, uint64_t most,
+                                   const CodedParts &parts);
 
 /// Fills the holes whose initializers are no states, with their data or
 /// what the model has of it after its import.
 ExportTemplate makeExportTemplate(const SerializedModel &serialized,
                                   const onnx::ModelProto &model,
-                                  const llvm::StringSet<> &states);
+                                  const llvm::StringSet<> &states,
+                                  const CodedParts &parts);
 
 } // namespace ingot::onnx_import
 

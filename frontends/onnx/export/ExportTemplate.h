@@ -8,7 +8,10 @@
 #ifndef INGOT_FRONTENDS_ONNX_EXPORT_EXPORTTEMPLATE_H
 #define INGOT_FRONTENDS_ONNX_EXPORT_EXPORTTEMPLATE_H
 
+#include "frontends/onnx/model/CodedInitializer.h"
+
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +27,11 @@ struct ExportTemplate {
     int64_t literalBytes;
     /// The state whose bytes follow; empty after the last literal bytes.
     std::string state;
+    /// The part of the state that follows, if it is one.
+    std::optional<CodedInitializer> part = {};
+    /// In the model's own file, the bytes of the initializer before its data,
+    /// with which the literal bytes end, and those of the data.
+    int64_t headBytes = 0, dataBytes = 0;
   };
   /// The literal bytes of all segments.
   std::string literal;
@@ -35,6 +43,10 @@ struct ExportTemplate {
   /// model without them, which ends with literal bytes: a segment of each is
   /// its TensorProto without data.
   bool isExternal = false;
+  /// The bytes of the model before its graph, of the graph's tag and length,
+  /// and of the graph without initializers, which comes last in the model's own
+  /// file.
+  size_t headerBytes = 0, graphHeadBytes = 0, restBytes = 0;
   /// The reason why the model cannot be exported; empty if it can.
   std::string obstacle;
 };

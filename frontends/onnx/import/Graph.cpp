@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "frontends/onnx/import/Graph.h"
+#include "dialects/ingot/encoding/EncodingOps.h"
 #include "dialects/ingot/ir/Diagnostics.h"
 #include "dialects/ingot/ir/Signature.h"
 #include "dialects/ingot/support/Remarks.h"
@@ -297,8 +298,45 @@ void GraphImporter::update(StringRef state, Value value) {
   updated.insert(found->first);
 }
 
+Value GraphImporter::addCodedState(CodedWeight &weight) {
+  MLIRContext *context = module.getContext();
+  auto type = RankedTensorType::get({weight.rows, weight.columns},
+                                    builder.getF32Type());
+  states.insert(weight.name);
+  if (!weight.encoding)
+    return addState(weight.name, Role::Frozen, type,
+                    elementsAttr(type, std::move(weight.codes), weight.name));
+  auto zeros = DenseElementsAttr::get(type, builder.getF32FloatAttr(0));
+  Value argument =
+      addState(weight.name, Role::Frozen, type, cast<ElementsAttr>(zeros));
+  auto state = symbols.lookup<StateOp>(weight.name);
+  if (state->hasAttr(kEncodingAttr))
+    return argument;
+  SmallVector<Attribute> parts;
+  std::string *bytes[] = {&weight.codes, &weight.scales, &weight.offsets};
+  for (auto [i, part] : llvm::enumerate(
+           getPartTypes(context, *weight.encoding, type.getNumElements()))) {
+    std::string name = getPartName(weight.name, i);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPoint(*module.getOps<func::FuncOp>().begin());
+    auto added = StateOp::create(
+        builder, state.getLoc(), builder.getStringAttr(name), Role::Frozen,
+        part, elementsAttr(part, std::move(*bytes[i]), name));
+    parts.push_back(FlatSymbolRefAttr::get(symbols.insert(added)));
+  }
+  setEncoding(state, *weight.encoding, parts, weight.transposed);
+  return argument;
+}
+
 FailureOr<Binding>
 GraphImporter::importInitializer(const onnx::TensorProto &tensor) {
+  if (codedWeights)
+    if (auto coded = codedWeights->find(tensor.name());
+        coded != codedWeights->end()) {
+      Binding binding;
+      binding.value = addCodedState(coded->second);
+      return binding;
+    }
   auto role = roles.find(tensor.name());
   auto once = importedOnce.find(&tensor);
   // Of states, mapped bytes stay where they are.

@@ -12,6 +12,7 @@
 #include "frontends/onnx/model/Node.h"
 #include "frontends/onnx/options/ImportOptions.h"
 #include "frontends/onnx/training/Artifacts.h"
+#include "frontends/onnx/weights/CodedWeights.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/MapVector.h"
@@ -35,6 +36,11 @@ public:
   GraphImporter(onnx::ModelProto &model, const ImportOptions &options,
                 llvm::StringMap<Role> roles, mlir::Location file,
                 mlir::ModuleOp module, GraphMeaning meaning = {});
+
+  /// Names the initializers that are matrices in codes, whose data is taken.
+  void setCodedWeights(llvm::StringMap<CodedWeight> &weights) {
+    codedWeights = &weights;
+  }
 
   /// Adds the function, and the states that the module does not have yet.
   llvm::LogicalResult run();
@@ -77,6 +83,8 @@ private:
   /// `user`, if there is no such value.
   const Binding *lookup(llvm::StringRef name, mlir::Location user);
   llvm::FailureOr<Binding> importInitializer(const onnx::TensorProto &tensor);
+  /// Adds the state of a matrix in codes, and those of its parts.
+  mlir::Value addCodedState(CodedWeight &weight);
   llvm::LogicalResult importNode(const onnx::NodeProto &node);
   /// Imports the operators that have graphs as attributes.
   llvm::LogicalResult importControl(const onnx::NodeProto &node,
@@ -174,6 +182,7 @@ private:
   mlir::Block *entry = nullptr, *body = nullptr;
 
   llvm::StringMap<const onnx::TensorProto *> initializers;
+  llvm::StringMap<CodedWeight> *codedWeights = nullptr;
   /// The initializers of the model, unlike those of graphs within it, which are
   /// imported each time: each of them is imported once.
   llvm::DenseMap<const onnx::TensorProto *, onnx::TensorProto *> importedOnce;

@@ -67,6 +67,7 @@ describeEncoding(DictionaryAttr encoding, ArrayRef<FlatSymbolRefAttr> parts) {
   described.kind = findCase<runtime::EncodingKind>(
       encoding.getAs<StringAttr>("kind").getValue());
   described.block = encoding.getAs<IntegerAttr>("block").getInt();
+  described.transposed = encoding.contains("transposed");
   for (FlatSymbolRefAttr part : parts)
     described.parts.push_back(part.getValue().str());
   return described;

@@ -7,6 +7,7 @@
 #include "runtime/core/console/Console.h"
 #include "runtime/core/files/Crc32.h"
 #include "runtime/trainer/adapters/AdapterPart.h"
+#include "runtime/trainer/evaluate/Evaluate.h"
 #include "runtime/trainer/hooks/Hooks.h"
 #include "runtime/trainer/input/StreamOrder.h"
 #include "runtime/trainer/options/Configuration.h"
@@ -18,6 +19,7 @@
 #include "runtime/trainer/run/StopRequest.h"
 #include "runtime/trainer/state/ShardedModel.h"
 #include "runtime/trainer/state/State.h"
+#include "runtime/trainer/weights/CodesExport.h"
 #include "runtime/trainer/weights/FiniteWeights.h"
 #include "runtime/trainer/weights/WeightExport.h"
 
@@ -454,6 +456,11 @@ void Trainer::writeResults() {
     context.outcome.attempt([&] {
       context.session.fetchState();
       exportModel(context.session, *options.save.exportPath, data.getClasses());
+      if (!context.getManifest().adapters.empty() &&
+          ingot_exported_codes != nullptr)
+        ingot_exported_codes()->measure(
+            context.session, [&] { return computeBatchLoss(); },
+            [&](const std::string &text) { context.console.line(text); });
     });
   if (options.save.exportAdapter)
     context.outcome.attempt([&] {
@@ -466,6 +473,20 @@ void Trainer::writeResults() {
       predict(context, data.getEvaluation(), data.getVariants(),
               *options.save.predict);
     });
+}
+
+std::optional<double> Trainer::computeBatchLoss() {
+  // Other ranks are not asked.
+  if (context.ranks.getSize() > 1 || !data.canEvaluate() || isMeasured)
+    return std::nullopt;
+  std::optional<int64_t> batches = context.options.data.evalBatches;
+  context.options.data.evalBatches = 1;
+  auto evaluation = ingot::runtime::evaluate(context, data.getEvaluation(),
+                                             data.getVariants());
+  context.options.data.evalBatches = batches;
+  if (!evaluation)
+    return std::nullopt;
+  return evaluation->metrics.front().second;
 }
 
 void Trainer::exportAdapter(const std::string &folder) {

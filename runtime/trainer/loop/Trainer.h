@@ -73,6 +73,8 @@ private:
   void reportSkipped();
   /// Writes the model and its predictions.
   void writeResults();
+  /// Returns the loss of one batch of the evaluation's data, if there is any.
+  std::optional<double> computeBatchLoss();
   /// Writes the adapters of the model.
   void exportAdapter(const std::string &folder);
   /// Writes those of a model in shards, in which all ranks take part.

@@ -55,6 +55,14 @@ CompiledWeights::CompiledWeights(const Session &session) {
     bytes = {session.getModule().weights, session.getModule().weights_bytes};
   }
   weights = readSafeTensors(bytes, place);
+  // Codes have the name of what they encode in files.
+  for (const StateSpec &spec : manifest.states)
+    if (auto found = weights.tensors.find(spec.name);
+        spec.encoding && found != weights.tensors.end()) {
+      TensorView &codes = weights.tensors[spec.encoding->parts[0]];
+      codes = std::move(found->second);
+      weights.tensors.erase(found);
+    }
 }
 
 CompiledWeights::~CompiledWeights() { releaseMemory(); }

@@ -4,34 +4,32 @@
 
 #include "runtime/core/StateEncoding.h"
 #include "runtime/quantization/BlockCodes.h"
+#include "runtime/trainer/state/EncodedParts.h"
 
 #include <cstring>
 
 using namespace ingot::runtime;
 using namespace ingot;
 
-static const StateSpec &getPart(const Session &session, const StateSpec &spec,
-                                size_t part) {
-  return *session.getManifest().findState(spec.encoding->parts[part]);
-}
-
 static void readEncoded(const Session &session, const StateSpec &spec,
                         int64_t first, int64_t count, float *to) {
-  const quantization::Encoding encoding = getEncoding(*spec.encoding);
-  auto getPlace = [&](size_t part) {
-    return session.getPlace(getPart(session, spec, part));
-  };
-  const quantization::Parts parts = {
-      reinterpret_cast<const uint8_t *>(getPlace(0)), getPlace(1),
-      encoding.isDouble ? reinterpret_cast<const float *>(getPlace(2))
-                        : nullptr};
-  quantization::Decoder(encoding, parts, spec.getElements())
-      .decode(first, count, to);
+  const quantization::Decoder decoder(
+      getEncoding(*spec.encoding), getParts(session, spec), spec.getElements());
+  if (!spec.encoding->transposed)
+    return decoder.decode(first, count, to);
+  const int64_t rows = spec.shape[0], columns = spec.shape[1];
+  for (int64_t i = first; i < first + count; ++i)
+    *to++ = decoder.decodeOne(i % columns * rows + i / columns);
 }
 
 static void writeEncoded(Session &session, const StateSpec &spec,
                          const float *from) {
   const quantization::Encoding encoding = getEncoding(*spec.encoding);
+  std::vector<float> transposed;
+  if (spec.encoding->transposed) {
+    transposed = transposeMatrix(from, spec.shape[0], spec.shape[1]);
+    from = transposed.data();
+  }
   const quantization::Encoded encoded =
       quantization::encode(encoding, from, spec.getElements());
   auto write = [&](size_t part, const void *data) {
@@ -46,7 +44,7 @@ static void writeEncoded(Session &session, const StateSpec &spec,
   };
   write(0, encoded.codes.data());
   write(1, encoded.scales.data());
-  if (encoding.isDouble)
+  if (encoding.hasNested())
     write(2, encoded.nested.data());
 }
 

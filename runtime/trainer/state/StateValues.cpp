@@ -107,11 +107,14 @@ void ingot::runtime::readPieces(
     const Session &session, const StateSpec &spec,
     const std::function<void(std::string_view)> &take) {
   if (spec.home == StateHome::Encoded) {
-    forEachDecoded(session, spec, 0, spec.getElements(),
-                   [&](int64_t, const float *values, int64_t some) {
-                     take({reinterpret_cast<const char *>(values),
-                           static_cast<size_t>(some) * sizeof(float)});
-                   });
+    std::array<float, kPiece> rounded;
+    forEachDecoded(
+        session, spec, 0, spec.getElements(),
+        [&](int64_t, const float *values, int64_t some) {
+          auto *bytes = reinterpret_cast<char *>(rounded.data());
+          convert(values, DType::F32, bytes, spec.dtype, some);
+          take({bytes, static_cast<size_t>(some * getSize(spec.dtype))});
+        });
     return;
   }
   if (spec.halves.empty()) {

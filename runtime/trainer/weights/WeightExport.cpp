@@ -10,9 +10,9 @@
 #include "runtime/core/text/ProtoFields.h"
 #include "runtime/trainer/adapters/AdapterPart.h"
 #include "runtime/trainer/state/AdapterStates.h"
-#include "runtime/trainer/state/EncodedStates.h"
 #include "runtime/trainer/state/State.h"
 #include "runtime/trainer/state/StateValues.h"
+#include "runtime/trainer/weights/CodesExport.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -153,6 +153,7 @@ private:
   bool merges;
   uint64_t taken = 0;
   std::string converted;
+  CodesReader codes;
 };
 
 } // namespace
@@ -170,6 +171,11 @@ std::string_view ModelWriter::takeLiteral(int64_t count) {
 
 void ModelWriter::writeState(const ExportPiece &piece, AtomicFile &to) {
   const StateSpec &spec = *session.getManifest().findState(piece.state);
+  if (piece.codes) {
+    if (!codes)
+      codes = ingot_exported_codes()->open(session);
+    return to.write(codes(piece));
+  }
   constexpr int64_t most = 1 << 20;
   int64_t elements = spec.getWholeElements();
   const AdapterSpec *adapter =
@@ -236,7 +242,8 @@ void ingot::runtime::exportModel(Session &session, const std::string &path,
   if (!isSafeTensorsFile(path))
     for (const ExportPiece &piece : manifest.exportPieces)
       if (!piece.state.empty())
-        leaving.push_back({manifest.findState(piece.state), piece.dtype});
+        leaving.push_back({manifest.findState(piece.state),
+                           piece.codes ? DType::F32 : piece.dtype});
   checkFinite(session, path, leaving);
   if (isSafeTensorsFile(path))
     exportWeights(session, path);
@@ -250,6 +257,11 @@ std::string ingot::runtime::exportWithSlots(const Session &session,
   const Manifest &manifest = session.getManifest();
   if (manifest.exportPieces.empty() || !session.getModule().export_literal)
     return "this trainer has no model to export";
+  for (const ExportPiece &piece : manifest.exportPieces)
+    if (!piece.state.empty() && findAdapter(manifest, piece.state) &&
+        (piece.codes || piece.dtype != manifest.findState(piece.state)->dtype))
+      return "the weights below adapters are in codes, or in 16 bits, which "
+             "have no slots";
   ModelWriter(session, path, /*merges=*/false).write(manifest.classNames);
   try {
     ingot_adapters()->addSlots(session, path);

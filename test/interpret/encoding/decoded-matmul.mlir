@@ -42,6 +42,28 @@ func.func @test_int8() -> (tensor<2x2xf32>, tensor<2x2xf32>) {
   return %actual, %expected : tensor<2x2xf32>, tensor<2x2xf32>
 }
 
+func.func @test_int4_offsets() -> (tensor<2x2xf32>, tensor<2x2xf32>) {
+  %x = ingot.constant dense<[[1.0, 2.0, -1.0, 4.0], [0.5, 0.0, 0.0, 1.0]]> : tensor<2x4xf32>
+  %codes = ingot.constant dense<[15, 128, 115, 200]> : tensor<4xui8>
+  %scales = ingot.constant dense<[2.0, -0.5]> : tensor<2xf32>
+  %offsets = ingot.constant dense<[1.0, -0.5]> : tensor<2xf32>
+  %actual = ingot.decoded_matmul %x, %codes transposed by %scales, %offsets as "int4" block 4
+      : (tensor<2x4xf32>, tensor<4xui8>, tensor<2xf32>, tensor<2xf32>) -> tensor<2x2xf32>
+  %expected = ingot.constant dense<[[10.0, -3.0], [10.0, -0.375]]> : tensor<2x2xf32>
+  return %actual, %expected : tensor<2x2xf32>, tensor<2x2xf32>
+}
+
+func.func @test_int8_offsets() -> (tensor<2x2xf32>, tensor<2x2xf32>) {
+  %x = ingot.constant dense<[[1.0, 2.0, -1.0, 4.0], [0.5, 0.0, 0.0, 1.0]]> : tensor<2x4xf32>
+  %codes = ingot.constant dense<[127, 129, 0, 1, 255, 2, 3, 250]> : tensor<8xui8>
+  %scales = ingot.constant dense<[0.25, 0.5]> : tensor<2xf32>
+  %offsets = ingot.constant dense<[2.0, -1.0]> : tensor<2xf32>
+  %actual = ingot.decoded_matmul %x, %codes transposed by %scales, %offsets as "int8" block 4
+      : (tensor<2x4xf32>, tensor<8xui8>, tensor<2xf32>, tensor<2xf32>) -> tensor<2x2xf32>
+  %expected = ingot.constant dense<[[-27.75, -15.0], [16.875, -4.0]]> : tensor<2x2xf32>
+  return %actual, %expected : tensor<2x2xf32>, tensor<2x2xf32>
+}
+
 func.func @test_columns() -> (tensor<2x4xf32>, tensor<2x4xf32>) {
   %x = ingot.constant dense<[[1.0, -2.0], [0.5, 4.0]]> : tensor<2x2xf32>
   %codes = ingot.constant dense<[7, 248, 18, 52]> : tensor<4xui8>

@@ -3,17 +3,18 @@
 // RUN: ingot-opt %s --ingot-encode-base=base=nf4 --remarks-filter=encode-base --remark-format=emitRemark 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
 // RUN: ingot-opt %s --ingot-encode-base='base=nf4@^down' | FileCheck %s --check-prefix=NAMED
 
-// Frozen weights of linear layers are encoded, in either layout; one that is
-// trained, the head, and a table that is looked up in stay.
+// Frozen weights of linear layers are encoded, in either layout as a matrix of
+// outputs by inputs; one that is trained, the head, and a table that is looked
+// up in stay.
 // CHECK:       ingot.state frozen @up.weight : tensor<32x32xf32> = dense<0.000000e+00> : tensor<32x32xf32> {ingot.encoding = {block = 64 : i64, kind = "nf4", parts = [@"up.weight/codes", @up.weight.absmax, @up.weight.nested_absmax]}}
-// CHECK:       ingot.state frozen @down.weight : tensor<32x32xf32> = dense<0.000000e+00>
+// CHECK:       ingot.state frozen @down.weight : tensor<32x32xf32> = dense<0.000000e+00> : tensor<32x32xf32> {ingot.encoding = {{.*}}, transposed}}
 // CHECK:       ingot.state parameter @trained.weight : tensor<32x32xf32> = dense<5.0
 // CHECK:       ingot.state frozen @table : tensor<32x32xf32> = dense<5.0
 // CHECK:       ingot.state frozen @"up.weight/codes" : tensor<512xui8>
 // CHECK:       ingot.state frozen @up.weight.absmax : tensor<16xui8>
 // CHECK:       ingot.state frozen @up.weight.nested_absmax : tensor<2xf32>
 // CHECK:       %[[UP:.*]] = ingot.decoded_matmul %{{.*}}, %[[CODES:.*]] transposed by %[[SCALES:.*]], %[[NESTED:.*]] as "nf4" block 64 : (tensor<16x32xf32>, tensor<512xui8>, tensor<16xui8>, tensor<2xf32>) -> tensor<16x32xf32>
-// CHECK:       ingot.decoded_matmul %{{.*}}, %{{.*}} by %{{.*}}, %{{.*}} as "nf4" block 64 : (tensor<16x32xf32>, {{.*}}) -> tensor<16x32xf32>
+// CHECK:       ingot.decoded_matmul %{{.*}}, %{{.*}} transposed by %{{.*}}, %{{.*}} as "nf4" block 64 : (tensor<16x32xf32>, {{.*}}) -> tensor<16x32xf32>
 // CHECK:       ingot.matmul {{.*}} transposed
 // CHECK:       ingot.matmul {{.*}} transposed
 // CHECK:       ingot.matmul

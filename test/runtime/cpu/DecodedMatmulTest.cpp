@@ -46,8 +46,8 @@ std::vector<char> makeElements(const std::vector<float> &numbers,
 void compare(const Encoding &encoding, int64_t m, int64_t n, int64_t k,
              bool isTransposed, int32_t type, Philox &random) {
   SCOPED_TRACE(::testing::Message()
-               << "encoding " << encoding.kind << encoding.isDouble << ", " << m
-               << "x" << n << "x" << k << " " << isTransposed << " type "
+               << "encoding " << encoding.kind << encoding.hasNested() << ", "
+               << m << "x" << n << "x" << k << " " << isTransposed << " type "
                << type);
   std::vector<float> numbers(n * k), inputs(m * k);
   for (float &number : numbers)
@@ -55,7 +55,10 @@ void compare(const Encoding &encoding, int64_t m, int64_t n, int64_t k,
   for (float &number : inputs)
     number = static_cast<float>(random.normal());
   Encoded encoded = encode(encoding, numbers.data(), n * k);
-  const float *nested = encoding.isDouble ? encoded.nested.data() : nullptr;
+  if (encoding.hasOffsets)
+    for (float &offset : encoded.nested)
+      offset = static_cast<float>(random.normal());
+  const float *nested = encoding.hasNested() ? encoded.nested.data() : nullptr;
   Decoder(encoding, {encoded.codes.data(), encoded.scales.data(), nested},
           n * k)
       .decode(0, n * k, numbers.data());
@@ -92,12 +95,11 @@ void compare(const Encoding &encoding, int64_t m, int64_t n, int64_t k,
 TEST(Matmul, DecodesWhatItPacks) {
   Philox random(5, 6);
   for (int kind = INGOT_CODE_NF4; kind <= INGOT_CODE_INT8; ++kind)
-    for (bool isDouble : {false, true})
+    for (bool hasNested : {false, true})
       for (int32_t type : {INGOT_F32, INGOT_BF16})
         for (bool isTransposed : {false, true}) {
-          if (isDouble && kind >= INGOT_CODE_INT4)
-            continue;
-          Encoding encoding = {static_cast<ingot_encoding>(kind), 64, isDouble};
+          Encoding encoding =
+              Encoding::of(static_cast<ingot_encoding>(kind), 64, hasNested);
           compare(encoding, 1 + random.below(40), 2 * (1 + random.below(60)),
                   1 + random.below(90), isTransposed, type, random);
           compare(encoding, 3, 65, 33, isTransposed, type, random);

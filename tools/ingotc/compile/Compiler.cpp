@@ -11,6 +11,7 @@
 #include "dialects/ingot/support/ElementTypes.h"
 #include "dialects/ingot/target/Target.h"
 #include "frontends/onnx/Import.h"
+#include "frontends/onnx/export/CodedExport.h"
 #include "frontends/onnx/export/TrainingModel.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/MLIRContext.h"
@@ -115,6 +116,8 @@ private:
   runtime::WeightsKind chooseStorage();
   /// Kernels as code of the target; a device's code goes to `device`.
   bool makeKernels(DeviceCode &device);
+  /// Changes how exported files have bases.
+  void changeBases();
   std::string manifest();
   void writeText(const std::string &path, const std::string &bytes);
 
@@ -216,6 +219,27 @@ runtime::WeightsKind Compiler::chooseStorage() {
                               : runtime::WeightsKind::Sidecar;
 }
 
+void Compiler::changeBases() {
+  std::vector<onnx_import::EncodedBase> bases;
+  for (StateOp state : model.module->getOps<StateOp>()) {
+    DictionaryAttr fields = getEncoding(state);
+    // Weights of 16 bits stay in the type of the model.
+    if (!fields || !state.getTensorType().getElementType().isF32())
+      continue;
+    ArrayRef<int64_t> shape = state.getTensorType().getShape();
+    bases.push_back({state.getSymName().str(), shape[0], shape[1],
+                     *parseEncoding(fields.getAs<StringAttr>("kind").getValue(),
+                                    fields.getAs<IntegerAttr>("block").getInt(),
+                                    /*hasNested=*/false),
+                     hasTransposedParts(state)});
+  }
+  for (const auto &[state, reason] : onnx_import::changeBases(
+           model.exportTemplate, bases, options.exportBase))
+    emitUserWarning(NameLoc::get(StringAttr::get(&context, state)),
+                    "--export-base: it is exported as numbers: " + reason,
+                    "leave it out of --base, or choose another form");
+}
+
 std::string Compiler::manifest() {
   runtime::ModuleSpec described = buildManifest(*model.module, storage);
   for (runtime::StateSpec &state : described.states)
@@ -243,7 +267,18 @@ std::string Compiler::manifest() {
     runtime::ExportPiece &piece = described.exportPieces.emplace_back();
     piece.state = segment.state;
     piece.dtype = getDType(state.getTensorType().getElementType());
+    if (segment.part) {
+      piece.dtype = segment.part->dtype;
+      if (!segment.part->isWhole)
+        piece.codes = segment.part->codes;
+    }
   }
+  // An export without a weight of an adapter would be without the adapter.
+  for (const runtime::AdapterSpec &adapter : described.adapters)
+    if (llvm::none_of(described.exportPieces, [&](const auto &piece) {
+          return piece.state == adapter.weight;
+        }))
+      described.exportPieces.clear();
   if (const std::string &classes = model.exportTemplate.classes;
       !classes.empty()) {
     llvm::json::Value names = cantFail(llvm::json::parse(classes));
@@ -412,6 +447,7 @@ int Compiler::run(LinkInput &link, size_t index) {
     else
       link.weights = runtime::MappedFile(written).getBytes();
   }
+  changeBases();
   if (isLinked)
     link.exportLiteral = model.exportTemplate.literal;
 
@@ -437,8 +473,11 @@ int Compiler::run(LinkInput &link, size_t index) {
       options.emit == "exe" && takesPictures(runtime::parseManifest(text));
   link.hasAdapters = !runtime::parseManifest(text).adapters.empty();
   link.hasEncodings =
-      llvm::any_of(model.module->getOps<StateOp>(),
-                   [](StateOp state) { return state->hasAttr(kEncodingAttr); });
+      llvm::any_of(
+          model.module->getOps<StateOp>(),
+          [](StateOp state) { return state->hasAttr(kEncodingAttr); }) ||
+      llvm::any_of(model.exportTemplate.segments,
+                   [](const auto &segment) { return segment.part; });
   setText(exec::kManifestAttr, text);
   setText(exec::kDeviceCodeAttr, device.binary);
   setText(exec::kDeviceTextAttr, device.text);

@@ -320,7 +320,8 @@ static void addParts(const LinkInput &input, const std::vector<LinkLine> &lines,
   if (input.hasAdapters)
     args.insert(args.end(), {"-u", "ingot_adapters"});
   if (input.hasEncodings)
-    args.insert(args.end(), {"-u", "ingot_encoded_states"});
+    args.insert(args.end(),
+                {"-u", "ingot_encoded_states", "-u", "ingot_exported_codes"});
   // The transports have MPI's functions from a library that is loaded before.
   if (input.dataParallel && product == Product::Program)
     args.insert(args.end(),

@@ -4,6 +4,7 @@
 
 #include "dialects/exec/Exec.h"
 #include "dialects/ingot/builders/Builders.h"
+#include "dialects/ingot/encoding/EncodingOps.h"
 #include "dialects/ingot/ir/Dialect.h"
 #include "dialects/ingot/ir/States.h"
 #include "dialects/ingot/support/ElementTypes.h"
@@ -14,7 +15,12 @@
 #include "runtime/core/File.h"
 #include "runtime/core/files/Crc32.h"
 
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
+
 #include <array>
+#include <cstring>
 #include <list>
 
 using namespace mlir;
@@ -30,6 +36,9 @@ public:
   WeightsFile(ModuleOp module, bool parameters)
       : symbols(module), parameters(parameters) {
     content.metadata["producer"] = "ingotc";
+    for (auto state : module.getOps<StateOp>())
+      if (getEncoding(state))
+        addDescription(state);
     SmallVector<StateOp> mapped;
     for (auto state : module.getOps<StateOp>()) {
       auto home = state->getAttrOfType<StringAttr>(exec::kHomeAttr);
@@ -59,10 +68,64 @@ private:
            (parameters || state.getRole() != Role::Parameter);
   }
 
+  /// Returns the key of a state. Codes have the name of what they encode, as
+  /// files of bitsandbytes have it.
+  std::string getKey(StateOp state) const {
+    auto whole = encoded.find(state);
+    return (whole == encoded.end() ? state : StateOp(whole->second))
+        .getSymName()
+        .str();
+  }
+
+  /// Adds what bitsandbytes reads beside the codes and scales of a state: its
+  /// numbers, and how they are in blocks.
+  void addDescription(StateOp state) {
+    DictionaryAttr encoding = getEncoding(state);
+    SmallVector<FlatSymbolRefAttr> parts = getParts(state);
+    StringRef kind = encoding.getAs<StringAttr>("kind").getValue();
+    encoded[symbols.lookup<StateOp>(parts[0].getValue())] = state;
+    if (kind != "nf4" && kind != "fp4")
+      return;
+    std::string name = state.getSymName().str();
+    SmallVector<int64_t> shape(state.getTensorType().getShape());
+    if (hasTransposedParts(state))
+      std::swap(shape[0], shape[1]);
+    llvm::json::Object about{
+        {"quant_type", kind},
+        {"blocksize", encoding.getAs<IntegerAttr>("block").getInt()},
+        {"dtype", "float32"},
+        {"shape", llvm::json::Array(shape)}};
+    auto addBytes = [&](const std::string &key, DType type, int64_t count,
+                        const void *bytes) {
+      const std::string &kept = storage.emplace_back(
+          static_cast<const char *>(bytes), count * runtime::getSize(type));
+      content.tensors[name + key] = {type, {count}, kept};
+    };
+    const auto code = static_cast<ingot_encoding>(
+        llvm::find(kEncodingKinds, kind) - std::begin(kEncodingKinds));
+    addBytes(".quant_map", DType::F32, 16, quantization::getNumbers(code));
+    if (parts.size() > 2) {
+      std::string bytes;
+      StringRef nested =
+          stateBytes(symbols.lookup<StateOp>(parts[2].getValue()), bytes);
+      float mean;
+      std::memcpy(&mean, nested.end() - sizeof(mean), sizeof(mean));
+      about["nested_blocksize"] = quantization::Encoding::kScaleBlock;
+      about["nested_dtype"] = "float32";
+      about["nested_offset"] = mean;
+      addBytes(".nested_quant_map", DType::F32, 256,
+               quantization::getScaleNumbers());
+    }
+    std::string text =
+        llvm::formatv("{0}", llvm::json::Value(std::move(about)));
+    addBytes(".quant_state.bitsandbytes__" + kind.str(), DType::U8,
+             static_cast<int64_t>(text.size()), text.data());
+  }
+
   void add(StateOp state) {
     RankedTensorType type = state.getWholeType();
     StringRef bytes = stateBytes(state, storage.emplace_back());
-    content.tensors[state.getSymName().str()] = {
+    content.tensors[getKey(state)] = {
         getDType(type.getElementType()),
         type.getShape().vec(),
         {},
@@ -82,9 +145,8 @@ private:
   }
 
   void addChecksum(StateOp state) {
-    std::string name = state.getSymName().str();
-    uint32_t &crc = result.checksums[name];
-    content.tensors[name].pieces([&](std::string_view piece) {
+    uint32_t &crc = result.checksums[state.getSymName().str()];
+    content.tensors[getKey(state)].pieces([&](std::string_view piece) {
       crc = runtime::computeCrc32(piece, crc);
     });
   }
@@ -150,7 +212,7 @@ private:
         addCopy(state);
       else
         add(state);
-      order.first.push_back(state.getSymName().str());
+      order.first.push_back(getKey(state));
       end = placeOf(state) + byteSize(state.getTensorType());
     }
     // What follows is aligned, too.
@@ -165,6 +227,8 @@ private:
   runtime::SafeTensors content;
   runtime::TensorOrder order;
   WrittenWeights result;
+  /// The states that others encode, by those of their codes.
+  llvm::DenseMap<Operation *, StateOp> encoded;
   /// The bytes of states that have no such form in memory.
   std::list<std::string> storage;
 };

@@ -200,7 +200,7 @@ namespace {
 /// Values of options of the model as they were written.
 struct ModelTexts {
   std::vector<std::string> dims, values;
-  std::string trainable, freeze;
+  std::string trainable, freeze, exportBase;
 };
 } // namespace
 
@@ -251,6 +251,14 @@ static void addModelOptions(CLI::App &app, CompilerOptions &options,
                "trainers export the model as ONNX with its weights in "
                "FILE.onnx.data beside it, as they do above 2 GiB")
       ->disable_flag_override()
+      ->group(group);
+  app.add_option("--export-base", texts.exportBase,
+                 "how trainers export weights that --base encodes: fp32, as "
+                 "in the model, fp16 or bf16; codes, the weights of MatMulBnb4 "
+                 "and MatMulNBits of ONNX Runtime; or qdq, integers that "
+                 "DequantizeLinear decodes")
+      ->check(CLI::IsMember({"fp32", "fp16", "bf16", "codes", "qdq"}))
+      ->type_name("FORM")
       ->group(group);
   app.add_option("--loops", options.import.loops,
                  "loops of ONNX, and recurrent layers: rolled (compiled once "
@@ -396,19 +404,11 @@ static bool isShaping(const CLI::Option &option) {
                                             "Precision", "Ranks"};
   // Batches are compared by samples; the loss and the optimizer by what they
   // mean.
-  constexpr llvm::StringLiteral others[] = {"allow-unmatched",
-                                            "batch",
-                                            "bucket-mb",
-                                            "checkpoint",
-                                            "data-parallel",
-                                            "external-data",
-                                            "grad-accumulation",
-                                            "loops",
-                                            "loss",
-                                            "metrics",
-                                            "optimizer",
-                                            "optimizer-model",
-                                            "zero"};
+  constexpr llvm::StringLiteral others[] = {
+      "allow-unmatched", "batch",       "bucket-mb",     "checkpoint",
+      "data-parallel",   "export-base", "external-data", "grad-accumulation",
+      "loops",           "loss",        "metrics",       "optimizer",
+      "optimizer-model", "zero"};
   llvm::StringRef name = option.get_lnames().front();
   return name == "tf32" || (llvm::is_contained(groups, option.get_group()) &&
                             !llvm::is_contained(others, name));
@@ -558,6 +558,8 @@ ingot::parseCompilerOptions(int argc, const char *const *argv) {
       chooseTarget(options.pipeline->getTargetSpec(options.pipeline->arch)));
   options.import.dims = unwrap(onnx_import::parseDims(texts.dims));
   options.import.values = unwrap(onnx_import::parseValues(texts.values));
+  if (!texts.exportBase.empty())
+    options.exportBase = *onnx_import::parseBaseForm(texts.exportBase);
   options.import.trainable =
       unwrap(NamePattern::parse("trainable", texts.trainable));
   options.import.freeze = unwrap(NamePattern::parse("freeze", texts.freeze));

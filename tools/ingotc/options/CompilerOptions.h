@@ -10,6 +10,7 @@
 
 #include "dialects/ingot/target/Target.h"
 #include "frontends/onnx/Import.h"
+#include "frontends/onnx/export/CodedExport.h"
 #include "passes/PipelineOptions.h"
 #include "passes/cost/Cluster.h"
 
@@ -60,6 +61,8 @@ struct CompilerOptions {
   /// The CPUs of `--arch A+B`, the one with the most features first; empty if
   /// only one is named.
   std::vector<std::string> archs;
+  /// How trainers export bases.
+  onnx_import::BaseForm exportBase = onnx_import::BaseForm::Numbers;
   /// embed, sidecar, none; empty: embed up to a limit.
   std::string weights;
   /// The file of --plan, and the cluster in it that steps are planned for.

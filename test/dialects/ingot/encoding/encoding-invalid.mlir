@@ -28,7 +28,7 @@ func.func @kind(%x: tensor<2x64xf32>, %codes: tensor<256xui8>, %scales: tensor<8
 // -----
 
 func.func @double(%x: tensor<2x64xf32>, %codes: tensor<256xui8>, %scales: tensor<8xui8>, %nested: tensor<2xf32>) {
-  // expected-error@+1 {{C3: there is no encoding "int4" of blocks of 64 whose scales are codes}}
+  // expected-error@+1 {{C4: parts of 8 x 64 numbers must be 'tensor<8xf32>', got 'tensor<8xui8>'}}
   %0 = ingot.decoded_matmul %x, %codes transposed by %scales, %nested as "int4" block 64
       : (tensor<2x64xf32>, tensor<256xui8>, tensor<8xui8>, tensor<2xf32>) -> tensor<2x8xf32>
   return
@@ -55,5 +55,5 @@ ingot.state frozen @w : tensor<8x64xf32> = dense<0.0> : tensor<8x64xf32> {ingot.
 
 // -----
 
-// expected-error@+1 {{F11: ingot.encoding must be a dictionary on a state in f32}}
+// expected-error@+1 {{F11: ingot.encoding must be a dictionary on a state in f32, f16 or bf16}}
 ingot.state frozen @w : tensor<8x64xi64> = dense<0> : tensor<8x64xi64> {ingot.encoding = {block = 64 : i64, kind = "nf4", parts = [@a, @b]}}
