@@ -170,7 +170,9 @@ static LogicalResult verifyBuffer(Operation *call, const abi::Buffer &buffer,
   std::string expected = buffer.typeField.field
                              ? spell(buffer.typeField, descriptor)
                              : std::string(buffer.type);
-  if (!expected.empty() && element != expected)
+  // Bytes are those of elements of any type.
+  bool isBytes = buffer.typeField.field && expected == "u8";
+  if (!isBytes && !expected.empty() && element != expected)
     return fail() << "must have elements of " << expected << ", got " << type;
   if (buffer.bytes.field && byteSize(type) != valueOf(descriptor, buffer.bytes))
     return fail() << "must have " << valueOf(descriptor, buffer.bytes)
@@ -184,7 +186,8 @@ static LogicalResult verifyBuffer(Operation *call, const abi::Buffer &buffer,
       elements /= std::max<int64_t>(valueOf(descriptor, factor.divisor), 1);
   }
   // Dimensions of size 0 cannot be distinguished from absent ones.
-  if (type.getNumElements() != 0 && type.getNumElements() != elements)
+  int64_t given = isBytes ? byteSize(type) : type.getNumElements();
+  if (given != 0 && given != elements)
     return fail() << "must have " << elements << " elements, got " << type;
   return success();
 }

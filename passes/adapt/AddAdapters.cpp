@@ -468,10 +468,8 @@ void AddAdapters::addAdapter(Layer &layer, StateAdder &states) {
     if (x && rule.dropout > 0) {
       Value seed = getScalar("seed", Role::Seed, states);
       Value step = getScalar("step", Role::Step, states);
-      auto mask =
-          RankedTensorType::get(tensorType(x).getShape(), builder.getI1Type());
-      x = DropoutOp::create(at, loc, TypeRange{x.getType(), mask}, x, seed,
-                            step, llvm::APFloat(rule.dropout), newStream())
+      x = DropoutOp::create(at, loc, x, seed, step, llvm::APFloat(rule.dropout),
+                            newStream())
               .getResult();
     }
     // Of the fewest elements.

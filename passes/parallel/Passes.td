@@ -234,13 +234,41 @@ def CompressGradients : Pass<"ingot-compress-gradients", "::mlir::ModuleOp"> {
   let dependentDialects = ["::ingot::IngotDialect"];
 }
 
+def SplitExchanges : Pass<"ingot-split-exchanges", "::mlir::ModuleOp"> {
+  let summary = "matmuls and the exchanges of their results in pieces";
+  let description = [{
+    A contraction whose result ranks exchange over another axis than `data`, with cheap ops in between, is computed in
+    2, 4 or 8 pieces of one of its dimensions (`Partitionable`), each with an exchange of its own, which is in flight
+    while the next piece is computed. Pieces are along dimensions along which the exchange keeps elements in their place
+    (`Exchange::keepsDim`). The time of each choice is that of its ops on the module's machine, with slices of operands,
+    the latency of each exchange and the concatenation of results; a remark says what was chosen, or why one piece is
+    kept. Exchanges that another contraction can hide, which reads an operand of theirs, stay whole.
+
+    Before:
+    ```mlir
+    %0 = ingot.matmul %x, %w : (tensor<64x32xf32>, tensor<32x16xf32>) -> tensor<64x16xf32>
+    %1 = ingot.all_reduce sum %0 over [tensor] : tensor<64x16xf32>
+    ```
+    After:
+    ```mlir
+    %0 = ingot.slice %x starts = [0, 0] limits = [32, 32] strides = [1, 1] : ...
+    %1 = ingot.matmul %0, %w : (tensor<32x32xf32>, tensor<32x16xf32>) -> tensor<32x16xf32>
+    %2 = ingot.all_reduce sum %1 over [tensor] : tensor<32x16xf32>
+    // %5: the sum of the other 32 rows
+    %6 = ingot.concat %2, %5 dim = 0 : (tensor<32x16xf32>, tensor<32x16xf32>) -> tensor<64x16xf32>
+    ```
+  }];
+  let statistics = [Statistic<"numPieces", "pieces", "pieces of exchanges">];
+  let dependentDialects = ["::ingot::IngotDialect"];
+}
+
 def LowerExchanges : Pass<"ingot-lower-exchanges", "::mlir::ModuleOp"> {
   let summary = "exchanges over axes become those that a rank has library calls for";
   let description = [{
-    Of exchanges over other axes than `data`, all-reduces and all-gathers of whole tensors remain, one behind the other
-    in memory. A rank takes its part of a tensor that all have by its coordinates, a state of role `coordinates` that
-    the runtime sets; its part of an index is another index. A reduce-scatter is an all-reduce of which the rank takes
-    its part, an all-to-all the same of an all-gather: a remark says so, since they send more than they need to.
+    Of exchanges over other axes than `data`, those remain for which the parts of ranks are one after the other in
+    memory: along the first dimension. Each op says how it becomes such a one (`Exchange::buildTransport`). A rank takes
+    its part of a tensor that all have by its coordinates, a state of role `coordinates` that the runtime sets; its part
+    of an index is another index.
 
     Before:
     ```mlir
@@ -258,7 +286,7 @@ def LowerExchanges : Pass<"ingot-lower-exchanges", "::mlir::ModuleOp"> {
     ```
   }];
   let statistics = [
-    Statistic<"numExchanges", "exchanges", "all-reduces and all-gathers that remain">,
+    Statistic<"numExchanges", "exchanges", "exchanges that remain">,
   ];
   let dependentDialects = ["::ingot::IngotDialect"];
 }

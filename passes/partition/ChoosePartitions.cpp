@@ -171,10 +171,7 @@ private:
       return {};
     double seconds = 0;
     Partitioner partitioner(
-        over, parts, [&](Operation *exchange, Operation *, double bytes) {
-          // Ranks have no transport of these yet: all is added up on each.
-          if (isa<ReduceScatterOp>(exchange))
-            bytes *= 2;
+        over, parts, [&](Operation *, Operation *, double bytes) {
           if (bytes > 0)
             seconds += machine.linkSeconds + bytes / machine.linkBandwidth;
         });

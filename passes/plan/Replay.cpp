@@ -5,6 +5,7 @@
 #include "llvm/ADT/DenseMap.h"
 
 #include <algorithm>
+#include <map>
 
 using namespace ingot;
 
@@ -73,6 +74,9 @@ private:
         break;
       case TraceItem::Exchange:
         exchange(item);
+        break;
+      case TraceItem::RegionWait:
+        waitForRegions(item.number);
       }
   }
 
@@ -111,9 +115,25 @@ private:
     double host =
         item.times * cluster.getHostSeconds(item.exchange, bytes, ranks);
     count(seconds, item.times * bytes);
-    plan.exposedSeconds += seconds;
     plan.hostSeconds += host;
-    now += seconds + host;
+    now += host;
+    if (item.region >= 0) {
+      linkFree = std::max(now, linkFree) + seconds;
+      regionEnds[item.region] = linkFree;
+      return;
+    }
+    plan.exposedSeconds += seconds;
+    now += seconds;
+  }
+
+  void waitForRegions(int64_t last) {
+    auto behind = regionEnds.upper_bound(last);
+    double end = now;
+    for (auto region = regionEnds.begin(); region != behind; ++region)
+      end = std::max(end, region->second);
+    regionEnds.erase(regionEnds.begin(), behind);
+    plan.exposedSeconds += end - now;
+    now = end;
   }
 
   void count(double seconds, double bytes) {
@@ -142,6 +162,8 @@ private:
   /// The end times of the exchanges in flight, by number: of their function, or
   /// of states.
   llvm::DenseMap<int64_t, double> ends;
+  /// The end times of the exchanges in flight in regions, by the region.
+  std::map<int64_t, double> regionEnds;
 };
 
 } // namespace

@@ -36,16 +36,17 @@ static TraceItem readExchange(exec::CallOp call, int64_t times) {
   item.among = !isOverData               ? TraceItem::Group
                : desc.axes == INGOT_DATA ? TraceItem::Data
                                          : TraceItem::All;
-  bool gathers = call.getAbiEntry().symbol == "ingot_all_gather";
-  item.exchange = gathers ? abi::Exchange::AllGather : abi::Exchange::AllReduce;
-  // The result is what all ranks have together.
-  item.bytes = static_cast<double>(
-      byteSize(cast<ShapedType>(call.getArgs().back().getType())));
+  item.exchange = call.getAbiEntry().exchange;
+  // The larger of operand and result has a part for each rank, or is combined.
+  for (Value buffer : call.getArgs())
+    item.bytes = std::max(item.bytes, static_cast<double>(byteSize(
+                                          cast<ShapedType>(buffer.getType()))));
   return item;
 }
 
 static std::vector<TraceItem> readStep(exec::StepOp step) {
   std::vector<TraceItem> items;
+  int64_t region = -1;
   exec::forEachCall(step, [&](exec::AbiCall call, int64_t times) {
     switch (call.getAbiEntry().phase) {
     case abi::Phase::Start:
@@ -58,11 +59,19 @@ static std::vector<TraceItem> readStep(exec::StepOp step) {
       return;
     case abi::Phase::Exchange:
       items.push_back(readExchange(cast<exec::CallOp>(call), times));
+      items.back().region = region;
       return;
-    // Regions concurrent with others take their time in their place here.
+    // Other calls of regions take their time in their place here.
     case abi::Phase::SideStart:
+      region = cast<exec::CallOp>(call).getDesc().getInteger("number");
+      return;
     case abi::Phase::SideEnd:
+      region = -1;
+      return;
     case abi::Phase::SideWait:
+      items.push_back({TraceItem::RegionWait});
+      items.back().number =
+          cast<exec::CallOp>(call).getDesc().getInteger("number");
       return;
     case abi::Phase::None:
       break;

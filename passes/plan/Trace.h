@@ -24,8 +24,10 @@ struct TraceItem {
     /// it.
     Start,
     Wait,
-    /// An exchange that the next call needs.
-    Exchange
+    /// An exchange that the next call needs, or that is in flight in a region.
+    Exchange,
+    /// A call waits for the exchanges of a region, and of those before it.
+    RegionWait
   } kind = Compute;
   /// The time of a call, and how often it runs.
   double seconds = 0, times = 1;
@@ -39,8 +41,10 @@ struct TraceItem {
   /// The ranks of an exchange that the next call needs: those that compute a
   /// step together, those of data, or all.
   enum Among { Group, Data, All } among = Group;
-  /// The number of an exchange that is waited for.
+  /// The number of an exchange that is waited for, or of a region.
   int64_t number = 0;
+  /// The region in which an exchange is in flight; -1 for none.
+  int64_t region = -1;
 };
 
 struct Trace {

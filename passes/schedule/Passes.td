@@ -239,6 +239,41 @@ def GroupKernels : Pass<"ingot-group-kernels", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::ingot::IngotDialect"];
 }
 
+def OverlapExchanges : Pass<"ingot-overlap-exchanges", "::mlir::func::FuncOp"> {
+  let summary = "exchanges between ranks are in flight while the step computes";
+  let description = [{
+    Assumes functions that consist of fusions, library calls and views, in execution order (`--ingot-order-steps`). Each
+    exchange begins as soon as its operand is there, and operations that do not need it come before the first one that
+    does, by list scheduling over two resources, what computes and the link: in a backward pass, the gradient of a
+    weight is computed while the gradient of the layer's input is added up. An exchange with enough behind it becomes a
+    region of its own (`--ingot-assign-streams`), which is waited for before its first reader.
+
+    Operations are moved from less far away, and exchanges are not left in flight, where the arena would grow by more
+    than `max-growth` percent, or `free-bytes`. A function that waits for states of other ranks keeps its order.
+
+    Before:
+    ```mlir
+    %d = ingot.matmul %g, %w : ...
+    %sum = ingot.all_reduce sum %d over [tensor] : ...
+    %next = ingot.fusion loop(%sum) : ...
+    %dw = ingot.matmul %x, %g : ...
+    ```
+    After:
+    ```mlir
+    %d = ingot.matmul %g, %w : ...
+    %sum = ingot.all_reduce sum %d over [tensor] {ingot.side = 0 : i64} : ...
+    %dw = ingot.matmul %x, %g : ...
+    %next = ingot.fusion loop(%sum) : ...
+    ```
+  }];
+  let options = [
+    Option<"maxGrowth", "max-growth", "unsigned", "3", "percent by which the arena may grow">,
+    Option<"freeBytes", "free-bytes", "unsigned", "1 << 25", "bytes by which it may grow in any case">,
+  ];
+  let statistics = [Statistic<"numInFlight", "in-flight", "exchanges in flight while the step computes">];
+  let dependentDialects = ["::ingot::IngotDialect"];
+}
+
 def AssignStreams : Pass<"ingot-assign-streams", "::mlir::func::FuncOp"> {
   let summary = "moves operations off the critical path to a second stream";
   let description = [{
@@ -260,7 +295,8 @@ def AssignStreams : Pass<"ingot-assign-streams", "::mlir::func::FuncOp"> {
 
     What a region uses is live until then, so that the arena may grow by `max-growth` percent, or `free-bytes`; regions
     that would take more are left out, those at the peak first. Exchanges between ranks stay where they are, and
-    functions that wait for states of other ranks are left alone.
+    functions that wait for states of other ranks, or have exchanges in flight (`--ingot-overlap-exchanges`), are left
+    alone.
 
     Before:
     ```mlir

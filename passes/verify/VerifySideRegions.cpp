@@ -99,10 +99,10 @@ LogicalResult ingot::verifySideRegions(exec::StepOp step) {
       continue;
     case abi::Phase::Start:
     case abi::Phase::Wait:
-    case abi::Phase::Exchange:
       if (isInside)
-        return call->emitOpError("is an exchange between ranks, in a region");
+        return call->emitOpError("is in flight by itself, in a region");
       break;
+    case abi::Phase::Exchange:
     case abi::Phase::None:
       break;
     }

@@ -49,8 +49,9 @@ def DType : Enum<"ingot_dtype", [
     Case<"INGOT_F32", "f32", 0>, Case<"INGOT_F64", "f64", 1>, Case<"INGOT_BF16", "bf16", 2>,
     Case<"INGOT_F16", "f16", 3>,
     Case<"INGOT_F8E4M3", "f8e4m3", 4, "An operand of a matmul on a GPU, with scales.">,
-    Case<"INGOT_F8E5M2", "f8e5m2", 5, "Stored as INGOT_F8E4M3 is.">]> {
-  let description = "Element types that library entries compute with.";
+    Case<"INGOT_F8E5M2", "f8e5m2", 5, "Stored as INGOT_F8E4M3 is.">,
+    Case<"INGOT_U8", "u8", 6, "Bytes of elements of any type, which ranks exchange.">]> {
+  let description = "Element types that library entries compute with, or move.";
 }
 
 def Math : Enum<"ingot_math", [
@@ -527,22 +528,35 @@ def AllGatherWait : BucketEntry<"ingot_all_gather_wait", "Wait", "AllGather"> {
 }
 
 def ExchangeDesc : Struct<"ingot_exchange_desc", [
-    Field<I64, "elements", "The elements of one rank.">,
+    Field<I64, "elements", "The elements of one rank, or of its part where that is what ranks exchange.">,
     Field<I64, "ranks", "The number of ranks that exchange theirs.">,
     Field<DType, "type">,
-    Field<Reduction, "reduction", "How an all-reduce combines them.">,
+    Field<Reduction, "reduction", "How an all-reduce or reduce-scatter combines them.">,
     Field<I32, "axes", "As in ingot_bucket_desc.">, ReservedField<>, IndexField<>]> {
   let description = "A tensor that the step needs from other ranks before it goes on.";
 }
-class ExchangeEntry<string symbol, Buffer result> : Entry<symbol, ExchangeDesc, "collective", [
-    In<"input", "type", ["elements"]>, result]> {
+class ExchangeEntry<string symbol, string theExchange, Buffer result,
+                    Buffer input = In<"input", "type", ["elements"]>>
+    : Entry<symbol, ExchangeDesc, "collective", [input, result]> {
   let phase = "Exchange";
+  let exchange = theExchange;
 }
-def AllReduce : ExchangeEntry<"ingot_all_reduce", Out<"result", "type", ["elements"]>> {
+defvar partForEach = In<"input", "type", ["ranks", "elements"]>;
+def AllReduce : ExchangeEntry<"ingot_all_reduce", "AllReduce", Out<"result", "type", ["elements"]>> {
   let description = "result = the tensors of all ranks, combined.";
 }
-def AllGather : ExchangeEntry<"ingot_all_gather", Out<"result", "type", ["ranks", "elements"]>> {
+def AllGather : ExchangeEntry<"ingot_all_gather", "AllGather", Out<"result", "type", ["ranks", "elements"]>> {
   let description = "result = the tensors of all ranks, one after the other in the order of their places.";
+}
+def ReduceScatter : ExchangeEntry<"ingot_reduce_scatter", "ReduceScatter", Out<"result", "type", ["elements"]>,
+                                  partForEach> {
+  let description = "result = the part with the number of the rank's place of the tensors of all ranks, combined.";
+}
+def AllToAll : ExchangeEntry<"ingot_all_to_all", "AllToAll", Out<"result", "type", ["ranks", "elements"]>,
+                             partForEach> {
+  let description = [{
+    result = the part with the number of the rank's place of the tensor of each rank, in the order of their places.
+  }];
 }
 
 def CompressDesc : Struct<"ingot_compress_desc", [
@@ -612,7 +626,7 @@ def Sides : Section<"Streams"> {
   let description = [{
     Calls between ingot_side_start and ingot_side_end run concurrently with those after ingot_side_end, until
     ingot_side_wait with the same number. They come after all calls before them. A runtime may as well run them in their
-    place.
+    place: on CPUs, what runs concurrently is exchanges between ranks.
   }];
 }
 
@@ -622,7 +636,6 @@ def SideDesc : Struct<"ingot_side_desc", [
 }
 class SideEntry<string symbol, string thePhase> : Entry<symbol, SideDesc, "stream"> {
   let phase = thePhase;
-  let targets = ["cuda"];
 }
 def SideStart : SideEntry<"ingot_side_start", "SideStart"> {
   let description = "Starts a region. Regions do not overlap.";

@@ -96,7 +96,7 @@ struct Buffer {
 /// A part of an exchange between ranks, or of a region concurrent with other
 /// calls.
 enum class Phase { None, Start, Wait, Exchange, SideStart, SideEnd, SideWait };
-enum class Exchange { None, AllReduce, ReduceScatter, AllGather };
+enum class Exchange { None, AllReduce, ReduceScatter, AllGather, AllToAll };
 
 struct Entry {
   std::string_view symbol;

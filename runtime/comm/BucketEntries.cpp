@@ -134,42 +134,6 @@ void ingot_all_reduce_wait(ingot_context *context,
                               static_cast<float *>(bucket));
 }
 
-/// Runs an exchange within the group of a descriptor; alone, a rank has its own
-/// elements.
-template <typename Body>
-static void exchange(ingot_context *context, const ingot_exchange_desc *desc,
-                     const void *input, void *result, const char *name,
-                     Body body) {
-  ProfileScope scope(context, desc->index);
-  guardLibraryCall(context, name, [&] {
-    if (context->ranks && desc->ranks > 1)
-      body(context->ranks->getGroup(desc->axes), getDType(desc->type));
-    else
-      std::memcpy(result, input,
-                  desc->elements * getSize(getDType(desc->type)));
-  });
-}
-
-void ingot_all_reduce(ingot_context *context, const ingot_exchange_desc *desc,
-                      const void *input, void *result) {
-  exchange(context, desc, input, result, "all-reduce",
-           [&](Communicator &group, DType type) {
-             std::memcpy(result, input, desc->elements * getSize(type));
-             group.wait(group.startAllReduce(
-                 result, desc->elements, type, "all-reduce",
-                 static_cast<Reduction>(desc->reduction)));
-           });
-}
-
-void ingot_all_gather(ingot_context *context, const ingot_exchange_desc *desc,
-                      const void *input, void *result) {
-  exchange(context, desc, input, result, "all-gather",
-           [&](Communicator &group, DType type) {
-             group.allGather(input, result, desc->elements * getSize(type),
-                             "all-gather");
-           });
-}
-
 void ingot_gather_messages_start(ingot_context *context,
                                  const ingot_message_desc *desc,
                                  const void *message, void *messages) {

@@ -46,6 +46,16 @@ Collectives::makeGroup(const std::vector<int64_t> &, int32_t) {
   throw std::runtime_error(describe() + " has no groups of ranks");
 }
 
+std::unique_ptr<Pending>
+Collectives::startReduceParts(const void *, void *, int64_t, DType, Reduction) {
+  throw std::runtime_error(describe() + " has no reduce-scatter of parts");
+}
+
+std::unique_ptr<Pending> Collectives::startAllToAll(const void *, void *,
+                                                    int64_t) {
+  throw std::runtime_error(describe() + " has no all-to-all");
+}
+
 std::unique_ptr<Collectives> ingot::runtime::makeSelfCollectives() {
   return std::make_unique<SelfCollectives>();
 }

@@ -81,6 +81,19 @@ public:
   virtual std::unique_ptr<Pending> startAllGather(const void *from, void *to,
                                                   int64_t bytes) = 0;
 
+  /// Starts a reduce-scatter of equal parts: `to` = the part of `elements` that
+  /// has this rank's number in the `from` of all ranks, combined as in
+  /// startAllReduce.
+  virtual std::unique_ptr<Pending> startReduceParts(const void *from, void *to,
+                                                    int64_t elements,
+                                                    DType type,
+                                                    Reduction reduction);
+
+  /// Starts an all-to-all: `to` receives from every rank, in the order of
+  /// ranks, the block of `bytes` that has this rank's number in its `from`.
+  virtual std::unique_ptr<Pending> startAllToAll(const void *from, void *to,
+                                                 int64_t bytes);
+
   /// Starts a broadcast: data = that of rank `root`.
   virtual std::unique_ptr<Pending> startBroadcast(void *data, int64_t bytes,
                                                   int64_t root) = 0;

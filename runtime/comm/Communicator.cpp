@@ -488,6 +488,33 @@ void Communicator::allReduce(void *data, int64_t elements, DType type,
   wait(startAllReduce(data, elements, type, what));
 }
 
+Communicator::Ticket Communicator::startReduceParts(const void *from, void *to,
+                                                    int64_t elements,
+                                                    DType type,
+                                                    std::string what,
+                                                    Reduction reduction) {
+  const int64_t bytes = elements * ::getSize(type);
+  if (size == 1) {
+    std::memcpy(to, from, bytes);
+    return 0;
+  }
+  return start(std::move(what), bytes * size, [=](Collectives &transport) {
+    return transport.startReduceParts(from, to, elements, type, reduction);
+  });
+}
+
+Communicator::Ticket Communicator::startAllToAll(const void *from, void *to,
+                                                 int64_t bytes,
+                                                 std::string what) {
+  if (size == 1) {
+    std::memcpy(to, from, bytes);
+    return 0;
+  }
+  return start(std::move(what), bytes * size, [=](Collectives &transport) {
+    return transport.startAllToAll(from, to, bytes);
+  });
+}
+
 void Communicator::allGather(const void *from, void *to, int64_t bytes,
                              const std::string &what) {
   wait(startAllGather(from, to, bytes, what));

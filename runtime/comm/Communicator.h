@@ -94,6 +94,14 @@ public:
   /// of ranks.
   Ticket startAllGather(const void *from, void *to, int64_t bytes,
                         std::string what);
+  /// Starts to combine the ranks' data, which have a part of `elements` for
+  /// each rank: `to` receives the rank's part of the result.
+  Ticket startReduceParts(const void *from, void *to, int64_t elements,
+                          DType type, std::string what, Reduction reduction);
+  /// Starts an exchange of parts of `bytes`: `to` receives the rank's part of
+  /// the data of each rank, in the order of ranks.
+  Ticket startAllToAll(const void *from, void *to, int64_t bytes,
+                       std::string what);
   /// Waits for an operation of this group. Throws failure, naming rank, step
   /// and operation, if it does not end within the limit, if it fails, or if the
   /// run is being ended.

@@ -35,9 +35,10 @@ public:
   /// The wire's name for messages.
   virtual std::string describe() const = 0;
 
-  // Between ranks that are neighbors of a ring or of a tree (Tree.h), with tags
-  // from 0 to 32767 and at most 1 GiB. These functions throw
-  // std::runtime_error, and after that once more for whatever is in flight.
+  // Between ranks that are neighbors of a ring or of a tree (Tree.h), or have
+  // parts of the same tensors, with tags from 0 to 32767 and at most 1 GiB.
+  // These functions throw std::runtime_error, and after that once more for
+  // whatever is in flight.
 
   /// Starts to send: the memory may not change until the transfer has ended.
   virtual Transfer send(int64_t to, int32_t tag, const void *data,

@@ -2,8 +2,10 @@
 
 #include "runtime/comm/WireCollectives.h"
 
+#include "runtime/comm/AllToAll.h"
 #include "runtime/comm/Chain.h"
 #include "runtime/comm/GroupWire.h"
+#include "runtime/comm/ReduceParts.h"
 #include "runtime/comm/Tree.h"
 
 #include <cstring>
@@ -84,6 +86,19 @@ WireCollectives::startAllGather(const void *from, void *to, int64_t bytes) {
     shards.ranges.push_back({of * bytes, (of + 1) * bytes});
   return std::make_unique<Ring>(*wire, getTag(), Ring::Part::Gather,
                                 std::move(shards), staging);
+}
+
+std::unique_ptr<Pending>
+WireCollectives::startReduceParts(const void *from, void *to, int64_t elements,
+                                  DType type, Reduction reduction) {
+  ReduceParts::Parts parts{static_cast<const char *>(from),
+                           static_cast<char *>(to), elements, type, reduction};
+  return std::make_unique<ReduceParts>(*wire, getTag(), parts, staging);
+}
+
+std::unique_ptr<Pending>
+WireCollectives::startAllToAll(const void *from, void *to, int64_t bytes) {
+  return std::make_unique<AllToAll>(*wire, getTag(), from, to, bytes);
 }
 
 std::unique_ptr<Pending>

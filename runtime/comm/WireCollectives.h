@@ -30,6 +30,11 @@ public:
                                              DType type) override;
   std::unique_ptr<Pending> startAllGather(const void *from, void *to,
                                           int64_t bytes) override;
+  std::unique_ptr<Pending> startReduceParts(const void *from, void *to,
+                                            int64_t elements, DType type,
+                                            Reduction reduction) override;
+  std::unique_ptr<Pending> startAllToAll(const void *from, void *to,
+                                         int64_t bytes) override;
   std::unique_ptr<Pending> startBroadcast(void *data, int64_t bytes,
                                           int64_t root) override;
 

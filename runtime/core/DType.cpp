@@ -41,7 +41,7 @@ constexpr std::array<TypeInfo, kNames<DType>.size()> kTypeInfos = {{
     {DType::I64, 8, "I64"},
     {DType::I32, 4, "I32"},
     {DType::I8, 1, "I8"},
-    {DType::U8, 1, "U8"},
+    {DType::U8, 1, "U8", INGOT_U8},
     {DType::Bool, 1, "BOOL"},
     {DType::I16, 2, "I16"},
     {DType::U16, 2, "U16"},

@@ -331,6 +331,18 @@ void ingot_all_gather(ingot_context *context, const ingot_exchange_desc *desc,
   exchangeTensor(context, "all-gather", *desc, input, result, &Nccl::allGather);
 }
 
+void ingot_reduce_scatter(ingot_context *context,
+                          const ingot_exchange_desc *desc, const void *input,
+                          void *result) {
+  exchangeTensor(context, "reduce-scatter", *desc, input, result,
+                 &Nccl::reduceScatter);
+}
+
+void ingot_all_to_all(ingot_context *context, const ingot_exchange_desc *desc,
+                      const void *input, void *result) {
+  exchangeTensor(context, "all-to-all", *desc, input, result, &Nccl::allToAll);
+}
+
 /// Runs `body(sides)` where regions run concurrently with other calls.
 template <typename Body>
 static void changeStream(ingot_context *context, Body body) {

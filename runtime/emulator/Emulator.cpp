@@ -311,10 +311,3 @@ void ingot_matmul_epilogue_grid(ingot_context *context,
         ingot_launch_grid(context, &kernel, taken);
       });
 }
-
-// Regions run in their place.
-void ingot_side_start(ingot_context *, const ingot_side_desc *) {}
-
-void ingot_side_end(ingot_context *, const ingot_side_desc *) {}
-
-void ingot_side_wait(ingot_context *, const ingot_side_desc *) {}

@@ -24,8 +24,7 @@ using reference::Tensor;
 
 using Tensors = std::vector<Tensor>;
 
-/// Ops that are computed whole: exchanges, which partitions are made of, and
-/// ops whose random numbers depend on positions in the whole tensor.
+/// Ops that are computed whole: exchanges, which partitions are made of.
 static const std::set<std::string> kWhole = {"ingot.all_gather",
                                              "ingot.all_gather_start",
                                              "ingot.all_gather_wait",
@@ -34,10 +33,8 @@ static const std::set<std::string> kWhole = {"ingot.all_gather",
                                              "ingot.all_reduce_wait",
                                              "ingot.all_to_all",
                                              "ingot.compress",
-                                             "ingot.dropout",
                                              "ingot.part",
                                              "ingot.permute",
-                                             "ingot.random_uniform",
                                              "ingot.reduce_scatter",
                                              "ingot.reduce_scatter_start",
                                              "ingot.reduce_scatter_wait",

@@ -17,9 +17,21 @@ def Exchange : OpInterface<"Exchange"> {
     makes collectives in flight of sums over `data`, and `--ingot-lower-exchanges` all-reduces and all-gathers, for
     which the step waits, of the others.
   }];
-  let methods = [InterfaceMethod<
-    "Returns the axes (Axis) along which the ranks differ, major first.",
-    "::llvm::ArrayRef<int64_t>", "getExchangeAxes", (ins)>];
+  let methods = [
+    InterfaceMethod<
+      "Returns the axes (Axis) along which the ranks differ, major first.",
+      "::llvm::ArrayRef<int64_t>", "getExchangeAxes", (ins)>,
+    InterfaceMethod<[{
+      Returns the result by ops that targets compute, and by exchanges with library calls, for which the parts of ranks
+      are one after the other in memory. `getPlace` builds the place of the rank in the group, a scalar i64. The result
+      of an exchange that has a library call itself is its own; null if ranks cannot exchange this yet.
+    }], "::mlir::Value", "buildTransport",
+      (ins "::mlir::OpBuilder &":$builder, "::llvm::function_ref<::mlir::Value()>":$getPlace)>,
+    InterfaceMethod<"Returns the bytes that each of `ranks` ranks sends at least.",
+      "double", "getSentBytes", (ins "int64_t":$ranks)>,
+    InterfaceMethod<
+      "Returns whether elements stay in their place along a dimension: the exchange of a range of it is that range.",
+      "bool", "keepsDim", (ins "int64_t":$dim)>];
 }
 
 defvar exchangeMethods = [{
@@ -77,7 +89,8 @@ def AllGatherOp : Ingot_ExchangeOp<"all_gather", [DeclareOpInterfaceMethods<Diff
   let assemblyFormat = "$operand `dim` $dim `over` custom<Axes>($axes) attr-dict `:` type($operand) `->` type($result)";
 }
 
-def ReduceScatterOp : Ingot_ExchangeOp<"reduce_scatter", [DeclareOpInterfaceMethods<Differentiable>]> {
+def ReduceScatterOp : Ingot_ExchangeOp<"reduce_scatter", [DeclareOpInterfaceMethods<Differentiable>,
+    DeclareOpInterfaceMethods<LibraryCall, ["refuseCall"]>]> {
   let summary = "a rank's part along `dim` of the sum, maximum or minimum of the ranks' tensors";
   let description = [{
     ```mlir
@@ -95,7 +108,8 @@ def ReduceScatterOp : Ingot_ExchangeOp<"reduce_scatter", [DeclareOpInterfaceMeth
   }];
 }
 
-def AllToAllOp : Ingot_ExchangeOp<"all_to_all", [DeclareOpInterfaceMethods<Differentiable>]> {
+def AllToAllOp : Ingot_ExchangeOp<"all_to_all", [DeclareOpInterfaceMethods<Differentiable>,
+    DeclareOpInterfaceMethods<LibraryCall, ["refuseCall"]>]> {
   let summary = "each rank's part along `split` of the ranks' tensors, one after the other along `concat`";
   let description = [{
     ```mlir

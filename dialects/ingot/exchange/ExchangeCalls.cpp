@@ -10,26 +10,36 @@
 using namespace mlir;
 using namespace ingot;
 
-static ingot_exchange_desc describe(Exchange op) {
+/// Describes an exchange of elements that ranks combine.
+static ingot_exchange_desc describe(Exchange op, ReductionKind kind) {
   RankedTensorType type = tensorType(op->getOperand(0));
   ingot_exchange_desc desc = {};
   desc.elements = type.getNumElements();
   desc.ranks = Mesh::of(op).getSize(op.getExchangeAxes());
   desc.type = getAbiType(type.getElementType());
+  desc.reduction = static_cast<int32_t>(kind);
   desc.axes = getAxisBits(op.getExchangeAxes());
   return desc;
 }
 
-/// Returns whether ranks exchange elements of a type.
-static bool isExchanged(Type element) {
-  return element.isF64() || element.isF32() || element.isBF16() ||
-         element.isF16();
+/// Describes an exchange that moves elements of any type.
+static ingot_exchange_desc describeBytes(Exchange op) {
+  ingot_exchange_desc desc = {};
+  desc.elements = byteSize(tensorType(op->getOperand(0)));
+  desc.ranks = Mesh::of(op).getSize(op.getExchangeAxes());
+  desc.type = INGOT_U8;
+  desc.axes = getAxisBits(op.getExchangeAxes());
+  return desc;
+}
+
+/// Describes one of the parts that a rank has for each rank of the group.
+static ingot_exchange_desc describePart(ingot_exchange_desc all) {
+  all.elements /= all.ranks;
+  return all;
 }
 
 /// Groups have the order of the mesh, and a descriptor no other.
 static StringRef refuse(Exchange op) {
-  if (!isExchanged(tensorType(op->getOperand(0)).getElementType()))
-    return "ranks do not exchange elements of the type";
   if (!llvm::is_sorted(op.getExchangeAxes()))
     return "the axes are not in the order of the mesh";
   if (Mesh::of(op).getSize(op.getExchangeAxes()) == Mesh::kAny)
@@ -37,19 +47,44 @@ static StringRef refuse(Exchange op) {
   return {};
 }
 
+/// Transports combine elements of these types.
+static StringRef refuseToCombine(Exchange op) {
+  Type element = tensorType(op->getOperand(0)).getElementType();
+  if (element.isF64() || element.isF32() || element.isBF16() || element.isF16())
+    return refuse(op);
+  return "ranks do not combine elements of the type";
+}
+
+static StringRef refuseApart() {
+  return "the parts are not one after the other in memory";
+}
+
 StringRef AllReduceOp::getEntry() { return "ingot_all_reduce"; }
 void AllReduceOp::describeCall(CallDescriptor &descriptor) {
-  ingot_exchange_desc desc = describe(*this);
-  desc.reduction = static_cast<int32_t>(getKind());
-  descriptor = desc;
+  descriptor = describe(*this, getKind());
 }
-StringRef AllReduceOp::refuseCall() { return refuse(*this); }
+StringRef AllReduceOp::refuseCall() { return refuseToCombine(*this); }
 
 StringRef AllGatherOp::getEntry() { return "ingot_all_gather"; }
 void AllGatherOp::describeCall(CallDescriptor &descriptor) {
-  descriptor = describe(*this);
+  descriptor = describeBytes(*this);
 }
 StringRef AllGatherOp::refuseCall() {
-  return getDim() == 0 ? refuse(*this)
-                       : "the parts are not one after the other in memory";
+  return getDim() == 0 ? refuse(*this) : refuseApart();
+}
+
+StringRef ReduceScatterOp::getEntry() { return "ingot_reduce_scatter"; }
+void ReduceScatterOp::describeCall(CallDescriptor &descriptor) {
+  descriptor = describePart(describe(*this, getKind()));
+}
+StringRef ReduceScatterOp::refuseCall() {
+  return getDim() == 0 ? refuseToCombine(*this) : refuseApart();
+}
+
+StringRef AllToAllOp::getEntry() { return "ingot_all_to_all"; }
+void AllToAllOp::describeCall(CallDescriptor &descriptor) {
+  descriptor = describePart(describeBytes(*this));
+}
+StringRef AllToAllOp::refuseCall() {
+  return getSplit() == 0 && getConcat() == 0 ? refuse(*this) : refuseApart();
 }

@@ -67,9 +67,48 @@ private:
   }
 };
 
+/// Numbers are drawn by their position in the whole tensor.
+template <typename Op>
+struct RandomModel : PartitionModel<Op, RandomModel<Op>> {
+  SmallVector<Factor> getFactors(Operation *op) const {
+    FactorBuilder factors(op);
+    RankedTensorType type = tensorType(op->getResult(0));
+    for (int64_t dim = 0; dim < type.getRank(); ++dim) {
+      factors.add(Factor::Free, type.getDimSize(dim)).contiguous();
+      if (std::is_same_v<Op, DropoutOp>)
+        factors.operand(0, dim);
+      for (unsigned i = 0, e = op->getNumResults(); i < e; ++i)
+        factors.result(i, dim);
+    }
+    return factors.take();
+  }
+  SmallVector<Value> buildPart(Operation *op, OpBuilder &builder,
+                               const Factor &factor, int64_t parts,
+                               ValueRange operands, Value number) const {
+    SmallVector<Value> part = clonePart(builder, op, factor, parts, operands);
+    auto own = cast<Op>(part.front().getDefiningOp());
+    SmallVector<int64_t> whole(
+        own.getWhole().value_or(tensorType(op->getResult(0)).getShape()));
+    int64_t dim = factor.resultDims.front();
+    int64_t stride = factor.getPartSize(parts);
+    for (int64_t size : ArrayRef(whole).drop_front(dim + 1))
+      stride *= size;
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPoint(own);
+    Value first = getFirstOfPart(builder, op->getLoc(), number, stride);
+    if (own.getFirst())
+      first = Arithmetic(builder, op->getLoc()).add(own.getFirst(), first);
+    own.getFirstMutable().assign(first);
+    own.setWhole(whole);
+    return part;
+  }
+};
+
 } // namespace
 
 void ingot::attachPositionPartitions(MLIRContext &context) {
+  RandomUniformOp::attachInterface<RandomModel<RandomUniformOp>>(context);
+  DropoutOp::attachInterface<RandomModel<DropoutOp>>(context);
   ConstantOp::attachInterface<ConstantModel>(context);
   IotaOp::attachInterface<IotaModel>(context);
 }

@@ -35,7 +35,13 @@ SmallVector<Value> RandomUniformOp::emitElements(OpBuilder &b, Location loc,
   Value seed = load(0, first);
   first.assign(tensorType(getStep()).getRank(), e.index(0));
   Value step = load(1, first);
-  Value position = e.linearize(indices, tensorType(getResult()).getShape());
+  ArrayRef<int64_t> own = tensorType(getResult()).getShape();
+  Value position = e.linearize(indices, getWhole().value_or(own));
+  if (getFirst()) {
+    first.assign(tensorType(getFirst()).getRank(), e.index(0));
+    position = e.add(position, arith::IndexCastOp::create(
+                                   b, loc, b.getIndexType(), load(2, first)));
+  }
   Value lane = e.rem(position, 4);
   Value block = arith::IndexCastOp::create(b, loc, i64, e.div(position, 4));
 

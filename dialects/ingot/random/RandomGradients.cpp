@@ -34,7 +34,7 @@ SmallVector<Value> DropoutOp::decompose(OpBuilder &builder) {
   Value drawn = RandomUniformOp::create(
       builder, getLoc(),
       withElement(tensorType(getOperand()), builder.getF32Type()), getSeed(),
-      getStep(), getStream());
+      getStep(), getFirst(), getStream(), getWholeAttr());
   double ratio = getRatio().convertToDouble();
   Value mask = a.compare(Predicate::GE, drawn, ratio);
   return {keep(a, mask, getOperand(), ratio), mask};

@@ -23,10 +23,39 @@ template <typename Op> static LogicalResult checkScalars(Op op) {
                     tensorType(op.getStep()).getShape());
 }
 
-LogicalResult RandomUniformOp::verify() { return checkScalars(*this); }
+/// A part is within a whole that is at least as large.
+template <typename Op>
+static LogicalResult checkPart(Op op, StringRef constraint) {
+  auto fail = [&](const Twine &message) { return op.emitOpError(message); };
+  if (bool(op.getFirst()) != op.getWhole().has_value())
+    return fail(constraint + ": a part has both its first position and the "
+                             "shape of the whole");
+  if (!op.getFirst())
+    return success();
+  if (failed(checkShape(fail, constraint, "the first position", {},
+                        tensorType(op.getFirst()).getShape())))
+    return failure();
+  ArrayRef<int64_t> own = tensorType(op.getResult()).getShape();
+  ArrayRef<int64_t> whole = *op.getWhole();
+  bool isWithin = own.size() == whole.size();
+  for (size_t i = 0; isWithin && i < own.size(); ++i)
+    isWithin = own[i] <= whole[i];
+  if (!isWithin)
+    return fail(constraint +
+                ": a part is within a tensor of as many "
+                "dimensions, got a whole of " +
+                listText(whole) + " for " + listText(own));
+  return success();
+}
+
+LogicalResult RandomUniformOp::verify() {
+  if (failed(checkScalars(*this)))
+    return failure();
+  return checkPart(*this, "C2");
+}
 
 LogicalResult DropoutOp::verify() {
-  if (failed(checkScalars(*this)))
+  if (failed(checkScalars(*this)) || failed(checkPart(*this, "C4")))
     return failure();
   auto fail = [&](const Twine &message) { return emitOpError(message); };
   double ratio = getRatio().convertToDouble();

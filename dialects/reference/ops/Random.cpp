@@ -37,10 +37,27 @@ double ingot::reference::uniformAt(int64_t seed, int64_t step, uint32_t stream,
   return (words[position % 4] >> 8) * 0x1p-24;
 }
 
+/// Returns the position in the whole tensor of an element of a part.
+template <typename Op>
+static int64_t getPosition(Op op, const Tensor *first, int64_t element) {
+  if (!op.getWhole())
+    return element;
+  ArrayRef<int64_t> own =
+      cast<RankedTensorType>(op.getResult().getType()).getShape();
+  int64_t position = first->integer(0), stride = 1;
+  for (size_t dim = own.size(); dim-- > 0;) {
+    position += element % own[dim] * stride;
+    element /= own[dim];
+    stride *= (*op.getWhole())[dim];
+  }
+  return position;
+}
+
 static void randomUniform(RandomUniformOp op, Operands in, Results out) {
   for (int64_t i = 0, e = out[0].size(); i < e; ++i)
     out[0].real(i) =
-        uniformAt(in[0].integer(0), in[1].integer(0), op.getStream(), i);
+        uniformAt(in[0].integer(0), in[1].integer(0), op.getStream(),
+                  getPosition(op, op.getFirst() ? &in[2] : nullptr, i));
 }
 
 static void dropout(DropoutOp op, Operands in, Results out) {
@@ -48,8 +65,9 @@ static void dropout(DropoutOp op, Operands in, Results out) {
   // Drawn and compared in f32 whatever the precision.
   double threshold = static_cast<float>(ratio);
   for (int64_t i = 0, e = out[0].size(); i < e; ++i) {
+    int64_t at = getPosition(op, op.getFirst() ? &in[3] : nullptr, i);
     bool stays = uniformAt(in[1].integer(0), in[2].integer(0), op.getStream(),
-                           i) >= threshold;
+                           at) >= threshold;
     out[0].real(i) = stays ? in[0].real(i) / (1 - ratio) : 0;
     out[1].integer(i) = stays;
   }

@@ -21,7 +21,7 @@ LogicalResult SideCalls::check(func::FuncOp func) {
       return op.emitOpError("is in region ")
              << number << ", which does not follow the regions before it";
     if (side && isa<BucketEnd>(op))
-      return op.emitOpError("is an exchange between ranks, in a region");
+      return op.emitOpError("is in flight by itself, in a region");
     last = number;
     most = std::max(most, number);
   }

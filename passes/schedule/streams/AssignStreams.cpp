@@ -52,6 +52,14 @@ struct AssignStreams : ingot::impl::AssignStreamsBase<AssignStreams> {
     }
     Signature signature(func);
     const StepGraph inOrder(signature, *target);
+    if (llvm::any_of(inOrder.getNodes(), [](const StepGraph::Node &node) {
+          return node.side >= 0;
+        })) {
+      remark::missed(func.getLoc(), remark)
+          << remark::metric("function", func.getName())
+          << remark::reason("exchanges between ranks are in flight");
+      return;
+    }
     int64_t before = inOrder.getArenaBytes();
     constexpr int64_t percent = 100;
     int64_t most =
@@ -74,8 +82,7 @@ struct AssignStreams : ingot::impl::AssignStreamsBase<AssignStreams> {
       measure(graph, target->getMachine());
       runs = SideUses(runs, graph, seconds, target->getMachine()).split();
     }
-    fit(runs, graph, *target, most);
-    mark(runs, graph);
+    fitRuns(runs, graph, *target, most);
     report(runs, StepGraph(signature, *target).getArenaBytes());
   }
 
@@ -156,66 +163,6 @@ private:
       i = std::max(end, i + 1);
     }
     return runs;
-  }
-
-  void mark(ArrayRef<SideRun> runs, const StepGraph &graph) {
-    auto type = IntegerType::get(&getContext(), 64);
-    int64_t number = 0;
-    for (const SideRun &run : runs) {
-      for (unsigned i = run.first; i < run.end; ++i) {
-        Operation *op = graph.getNodes()[i].op;
-        if (run.isDropped)
-          op->removeAttr(kSideAttr);
-        else
-          op->setAttr(kSideAttr, IntegerAttr::get(type, number));
-      }
-      number += !run.isDropped;
-    }
-  }
-
-  /// Drops runs until the arena takes at most `most` bytes.
-  void fit(SmallVectorImpl<SideRun> &runs, const StepGraph &graph,
-           const Target &target, int64_t most) {
-    for (bool isPacked = false; !isPacked;) {
-      mark(runs, graph);
-      StepGraph marked(graph.getSignature(), target);
-      SmallVector<unsigned> order = marked.getProgramOrder();
-      StepGraph::Lifetimes lifetimes = marked.getLifetimes(order);
-      int64_t peak = 0;
-      int64_t bytes =
-          peakLiveBytes(lifetimes.intervals, INGOT_ALIGNMENT, &peak);
-      isPacked = bytes <= most;
-      if (isPacked) {
-        bytes = packIntervals(lifetimes.intervals, INGOT_ALIGNMENT, most);
-        if (bytes <= most)
-          return;
-        // Packing does not reach the bound: what is at the peak is in the way.
-        isPacked = false;
-      }
-      if (!dropAt(runs, NodeTimes(marked.getNodes(), order), peak))
-        return;
-    }
-  }
-
-  /// Drops the runs that keep memory alive at an instant, or else the last run;
-  /// returns false if there is none left.
-  static bool dropAt(SmallVectorImpl<SideRun> &runs, const NodeTimes &times,
-                     int64_t instant) {
-    auto drop = [&](SideRun &run) {
-      bool isThere = !run.isDropped && times.getFirst(run.first) <= instant &&
-                     instant <= times.getLast(run.first);
-      run.isDropped |= isThere;
-      return isThere;
-    };
-    bool isAny = false;
-    for (SideRun &run : runs)
-      isAny |= drop(run);
-    if (isAny)
-      return true;
-    for (SideRun &run : llvm::reverse(runs))
-      if (!run.isDropped)
-        return run.isDropped = true;
-    return false;
   }
 
   void report(ArrayRef<SideRun> runs, int64_t bytes) {

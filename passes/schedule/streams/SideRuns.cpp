@@ -3,6 +3,8 @@
 #include "passes/schedule/streams/SideRuns.h"
 
 #include "dialects/ingot/target/Machine.h"
+#include "passes/schedule/graph/SideRegions.h"
+#include "runtime/abi/Abi.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -10,6 +12,59 @@
 
 using namespace llvm;
 using namespace ingot;
+
+void ingot::markRuns(ArrayRef<SideRun> runs, const StepGraph &graph) {
+  int64_t number = 0;
+  for (const SideRun &run : runs) {
+    for (unsigned i = run.first; i < run.end; ++i) {
+      mlir::Operation *op = graph.getNodes()[i].op;
+      if (run.isDropped)
+        op->removeAttr(kSideAttr);
+      else
+        op->setAttr(kSideAttr,
+                    mlir::Builder(op->getContext()).getI64IntegerAttr(number));
+    }
+    number += !run.isDropped;
+  }
+}
+
+/// Drops the runs that keep memory alive at an instant, or else the last run;
+/// returns false if there is none left.
+static bool dropAt(MutableArrayRef<SideRun> runs, const NodeTimes &times,
+                   int64_t instant) {
+  auto drop = [&](SideRun &run) {
+    bool isThere = !run.isDropped && times.getFirst(run.first) <= instant &&
+                   instant <= times.getLast(run.first);
+    run.isDropped |= isThere;
+    return isThere;
+  };
+  bool isAny = false;
+  for (SideRun &run : runs)
+    isAny |= drop(run);
+  if (isAny)
+    return true;
+  for (SideRun &run : reverse(runs))
+    if (!run.isDropped)
+      return run.isDropped = true;
+  return false;
+}
+
+void ingot::fitRuns(MutableArrayRef<SideRun> runs, const StepGraph &graph,
+                    const Target &target, int64_t most) {
+  for (bool isAny = true; isAny;) {
+    markRuns(runs, graph);
+    StepGraph marked(graph.getSignature(), target);
+    SmallVector<unsigned> order = marked.getProgramOrder();
+    StepGraph::Lifetimes lifetimes = marked.getLifetimes(order);
+    int64_t peak = 0;
+    // Where packing does not reach the bound, what is at the peak is in the
+    // way.
+    if (peakLiveBytes(lifetimes.intervals, INGOT_ALIGNMENT, &peak) <= most &&
+        packIntervals(lifetimes.intervals, INGOT_ALIGNMENT, most) <= most)
+      return;
+    isAny = dropAt(runs, NodeTimes(marked.getNodes(), order), peak);
+  }
+}
 
 SideUses::SideUses(ArrayRef<SideRun> runs, const StepGraph &graph,
                    ArrayRef<double> seconds, const Machine &machine)

@@ -26,6 +26,15 @@ struct SideRun {
   bool isDropped = false;
 };
 
+/// Marks the operations of the runs that are not dropped (kSideAttr), numbered
+/// in their order.
+void markRuns(llvm::ArrayRef<SideRun> runs, const StepGraph &graph);
+
+/// Drops runs until the arena takes at most `most` bytes, those that keep
+/// memory alive at the peak first, and marks the others.
+void fitRuns(llvm::MutableArrayRef<SideRun> runs, const StepGraph &graph,
+             const Target &target, int64_t most);
+
 /// When the first stream needs each node of the runs, if it never waits. Times
 /// are in seconds from the start of a node's run.
 class SideUses {

@@ -490,6 +490,12 @@ static std::set<int64_t> findNeighbors(const Meeting &meeting) {
     if ((axes & ~meeting.mesh.getAxes()) == 0)
       addNeighbors(meeting.rank, meeting.mesh.getGroup(meeting.rank, axes),
                    neighbors);
+  // Those of one sample exchange parts with each other.
+  for (int64_t other :
+       meeting.mesh.getGroup(meeting.rank, meeting.mesh.getAxes() &
+                                               (INGOT_CONTEXT | INGOT_TENSOR)))
+    if (other != meeting.rank)
+      neighbors.insert(other);
   return neighbors;
 }
 

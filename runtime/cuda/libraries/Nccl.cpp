@@ -24,6 +24,8 @@ static ncclDataType_t getType(int32_t type) {
     return ncclBfloat16;
   case DType::F16:
     return ncclFloat16;
+  case DType::U8:
+    return ncclUint8;
   default:
     throw std::invalid_argument("NCCL does not take elements of type " +
                                 std::string(getName(dtype)));
@@ -209,6 +211,37 @@ void Nccl::allGather(const void *input, void *result,
                                 getType(desc.type), getGroup(desc.axes).get(),
                                 reinterpret_cast<cudaStream_t>(step)),
              "all-gather");
+}
+
+void Nccl::reduceScatter(const void *input, void *result,
+                         const ingot_exchange_desc &desc, CUstream step) {
+  nccl.check(
+      nccl.ncclReduceScatter(input, result, static_cast<size_t>(desc.elements),
+                             getType(desc.type), getOperator(desc.reduction),
+                             getGroup(desc.axes).get(),
+                             reinterpret_cast<cudaStream_t>(step)),
+      "reduce-scatter");
+}
+
+void Nccl::allToAll(const void *input, void *result,
+                    const ingot_exchange_desc &desc, CUstream step) {
+  constexpr const char *name = "all-to-all";
+  ncclComm_t group = getGroup(desc.axes).get();
+  auto *stream = reinterpret_cast<cudaStream_t>(step);
+  const ncclDataType_t type = getType(desc.type);
+  const int64_t bytes = desc.elements * getSize(getDType(desc.type));
+  nccl.check(nccl.ncclGroupStart(), name);
+  for (int64_t rank = 0; rank < desc.ranks; ++rank) {
+    nccl.check(nccl.ncclSend(static_cast<const char *>(input) + rank * bytes,
+                             static_cast<size_t>(desc.elements), type,
+                             static_cast<int>(rank), group, stream),
+               name);
+    nccl.check(nccl.ncclRecv(static_cast<char *>(result) + rank * bytes,
+                             static_cast<size_t>(desc.elements), type,
+                             static_cast<int>(rank), group, stream),
+               name);
+  }
+  nccl.check(nccl.ncclGroupEnd(), name);
 }
 
 void Nccl::startDeferred(CUstream step) {

@@ -76,12 +76,19 @@ public:
   /// Makes later work of `stream` wait for all exchanges in flight.
   void joinAll(CUstream stream);
 
-  /// Makes `result` the tensors of all ranks of a group, combined, or one after
-  /// the other: as work of `stream`.
+  // Exchanges of a group as work of `stream`.
+
+  /// Makes `result` the tensors of all ranks, combined, or one after the other.
   void allReduce(const void *input, void *result,
                  const ingot_exchange_desc &desc, CUstream stream);
   void allGather(const void *input, void *result,
                  const ingot_exchange_desc &desc, CUstream stream);
+  /// Makes `result` the rank's part of the tensors of all ranks, combined, or
+  /// one after the other.
+  void reduceScatter(const void *input, void *result,
+                     const ingot_exchange_desc &desc, CUstream stream);
+  void allToAll(const void *input, void *result,
+                const ingot_exchange_desc &desc, CUstream stream);
 
   /// Returns how exchanges access memory, for users, if that is not the fastest
   /// way; empty after the first call that does.

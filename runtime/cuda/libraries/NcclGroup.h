@@ -25,8 +25,10 @@
   X(ncclGetUniqueId)                                                           \
   X(ncclGroupEnd)                                                              \
   X(ncclGroupStart)                                                            \
+  X(ncclRecv)                                                                  \
   X(ncclReduce)                                                                \
-  X(ncclReduceScatter)
+  X(ncclReduceScatter)                                                         \
+  X(ncclSend)
 
 namespace ingot::runtime {
 

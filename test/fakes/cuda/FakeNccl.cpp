@@ -15,6 +15,7 @@
 #include <nccl.h>
 #include <string>
 #include <thread>
+#include <vector>
 
 using fakes::record;
 
@@ -105,6 +106,60 @@ static bool use(ncclComm_t communicator) {
   if (auto hold = fakes::findInDriver<fakes::HoldObject>("ingotFakeHold"))
     hold(communicator);
   return living.count(communicator) != 0;
+}
+
+namespace {
+/// A message of the group of calls that is open.
+struct Message {
+  const char *data;
+  size_t elements;
+  ncclDataType_t type;
+  int peer;
+  ncclComm_t communicator;
+  cudaStream_t stream;
+};
+std::vector<Message> sent, received;
+} // namespace
+
+static ncclResult_t addMessage(const char *function,
+                               std::vector<Message> &messages,
+                               const Message &message) {
+  if (!use(message.communicator) || !message.stream)
+    record("violation", " %s of wrong arguments", function);
+  if (record(function, " elements=%zu peer=%d", message.elements, message.peer))
+    return ncclRemoteError;
+  messages.push_back(message);
+  return ncclSuccess;
+}
+
+/// Returns whether messages are equal parts of a tensor, one for each rank.
+static bool areParts(const std::vector<Message> &messages) {
+  for (size_t i = 0; i < messages.size(); ++i) {
+    const Message &first = messages.front(), &message = messages[i];
+    size_t bytes = first.elements * Exchange::getSize(first.type);
+    if (message.data != first.data + i * bytes ||
+        message.elements != first.elements || message.type != first.type ||
+        message.peer != static_cast<int>(i) ||
+        message.communicator != first.communicator ||
+        message.stream != first.stream)
+      return false;
+  }
+  return true;
+}
+
+/// The only messages that trainers send are those of an all-to-all.
+static void submitAllToAll() {
+  if (sent.empty() || sent.size() != received.size() || !areParts(sent) ||
+      !areParts(received)) {
+    record("violation", " messages that are no all-to-all");
+    return;
+  }
+  const Message &first = sent.front();
+  submit(first.communicator, first.stream,
+         {{ExchangeKind::AllToAll, static_cast<int64_t>(first.elements),
+           first.type, 0, findPlace(first.communicator, first.data)},
+          first.data,
+          const_cast<char *>(received.front().data)});
 }
 
 static ncclResult_t finish(const char *function, ncclComm_t communicator) {
@@ -289,7 +344,27 @@ ncclResult_t ncclGroupStart() {
 }
 
 ncclResult_t ncclGroupEnd() {
-  return record(__func__) ? ncclSystemError : ncclSuccess;
+  if (record(__func__))
+    return ncclSystemError;
+  if (!sent.empty() || !received.empty())
+    submitAllToAll();
+  sent.clear();
+  received.clear();
+  return ncclSuccess;
+}
+
+ncclResult_t ncclSend(const void *from, size_t elements, ncclDataType_t type,
+                      int peer, ncclComm_t communicator, cudaStream_t stream) {
+  return addMessage(__func__, sent,
+                    {static_cast<const char *>(from), elements, type, peer,
+                     communicator, stream});
+}
+
+ncclResult_t ncclRecv(void *to, size_t elements, ncclDataType_t type, int peer,
+                      ncclComm_t communicator, cudaStream_t stream) {
+  return addMessage(
+      __func__, received,
+      {static_cast<char *>(to), elements, type, peer, communicator, stream});
 }
 
 ncclResult_t ncclReduce(const void *from, void *to, size_t elements,
@@ -325,13 +400,14 @@ ncclResult_t ncclBroadcast(const void *from, void *to, size_t elements,
 ncclResult_t ncclReduceScatter(const void *from, void *to, size_t elements,
                                ncclDataType_t type, ncclRedOp_t op,
                                ncclComm_t communicator, cudaStream_t stream) {
-  if (!use(communicator) || op != ncclSum || !stream)
+  if (!use(communicator) || (op != ncclSum && op != ncclMax && op != ncclMin) ||
+      !stream)
     record("violation", " reduce-scatter of wrong arguments");
   if (record(__func__, " elements=%zu", elements))
     return ncclRemoteError;
   submit(communicator, stream,
          {{ExchangeKind::ReduceScatter, static_cast<int64_t>(elements), type, 0,
-           findPlace(communicator, from)},
+           findPlace(communicator, from), op},
           from,
           to});
   return ncclSuccess;

@@ -21,6 +21,25 @@ func.func @test_half() -> (tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xi1>,
       tensor<2x4xf32>, tensor<2x4xi1>, tensor<2x4xi1>
 }
 
+// Columns 1 and 2 of the same tensor.
+func.func @test_part() -> (tensor<2x2xf32>, tensor<2x2xf32>, tensor<2x2xi1>,
+      tensor<2x2xi1>) attributes {ingot.tolerance = 1.0e-6} {
+  %0 = ingot.constant dense<[[-0.155, -1.583], [-5.585, 2.034]]> :
+      tensor<2x2xf32>
+  %1 = ingot.constant dense<3> : tensor<i64>
+  %2 = ingot.constant dense<5> : tensor<i64>
+  %3 = ingot.constant dense<1> : tensor<i64>
+  %actual:2 = ingot.dropout %0, %1, %2 from %3 of [2, 4] ratio = 0.5 stream = 1
+      : (tensor<2x2xf32>, tensor<i64>, tensor<i64>, tensor<i64>) ->
+      (tensor<2x2xf32>, tensor<2x2xi1>)
+  %expected0 = ingot.constant dense<[[-0.31, -3.166], [-11.17, 0.0]]> :
+      tensor<2x2xf32>
+  %expected1 = ingot.constant dense<[[true, true], [true, false]]> :
+      tensor<2x2xi1>
+  func.return %actual#0, %expected0, %actual#1, %expected1 : tensor<2x2xf32>,
+      tensor<2x2xf32>, tensor<2x2xi1>, tensor<2x2xi1>
+}
+
 func.func @test_tenth() -> (tensor<12xf32>, tensor<12xf32>, tensor<12xi1>,
       tensor<12xi1>) attributes {ingot.tolerance = 1.0e-6} {
   %0 = ingot.constant dense<[-0.429, 2.092, 0.876, 0.743, -4.95, -0.466, 1.064,

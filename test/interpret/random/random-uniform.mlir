@@ -36,6 +36,22 @@ func.func @test_past_a_block() -> (tensor<2x5xf32>, tensor<2x5xf32>) {
   func.return %actual, %expected : tensor<2x5xf32>, tensor<2x5xf32>
 }
 
+// Columns 1 and 2 of the same numbers, and then the last row alone.
+func.func @test_part() -> (tensor<2x2xf32>, tensor<2x2xf32>, tensor<1x2xf32>, tensor<1x2xf32>) {
+  %0 = ingot.constant dense<42> : tensor<i64>
+  %1 = ingot.constant dense<7> : tensor<i64>
+  %2 = ingot.constant dense<1> : tensor<i64>
+  %3 = ingot.constant dense<8> : tensor<i64>
+  %actual0 = ingot.random_uniform %0, %1 from %2 of [2, 5] stream = 3 : (tensor<i64>, tensor<i64>, tensor<i64>)
+      -> tensor<2x2xf32>
+  %actual1 = ingot.random_uniform %0, %1 from %3 of [2, 5] stream = 3 : (tensor<i64>, tensor<i64>, tensor<i64>)
+      -> tensor<1x2xf32>
+  %expected0 = ingot.constant dense<[[0.82903314, 0.62353575], [0.7985859, 0.69380367]]> : tensor<2x2xf32>
+  %expected1 = ingot.constant dense<[[0.17881441, 0.4145226]]> : tensor<1x2xf32>
+  func.return %actual0, %expected0, %actual1, %expected1 : tensor<2x2xf32>, tensor<2x2xf32>, tensor<1x2xf32>,
+      tensor<1x2xf32>
+}
+
 func.func @test_wide_seed() -> (tensor<5xf32>, tensor<5xf32>) {
   %0 = ingot.constant dense<2999170649027065890> : tensor<i64>
   %1 = ingot.constant dense<0> : tensor<i64>

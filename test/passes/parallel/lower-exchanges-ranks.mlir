@@ -1,5 +1,5 @@
-// Tests on simulated ranks, along two axes and along both together, that each exchange becomes all-reduces, all-gathers of
-// whole tensors and parts by coordinates, and moves each element to the same place. The last all-gather brings what every
+// Tests on simulated ranks, along two axes and along both together, that each exchange becomes one of parts that are one
+// after the other in memory, or a part by coordinates, and moves each element to the same place. The last all-gather brings what every
 // rank has to the first one.
 // RUN: %python -c "import numpy as n; n.savez('%t.npz', x=n.arange(4 * 8 * 12, dtype='f8').reshape(4, 8, 12))"
 // RUN: ingot-eval %s --function f --ranks 12 --inputs %t.npz --outputs %t.before.npz
@@ -14,8 +14,8 @@
 
 // RUN: FileCheck %s --input-file %t.mlir
 // CHECK: ingot.state coordinates @coordinates : tensor<5xi64>
-// CHECK-NOT: ingot.{{part|reduce_scatter|all_to_all}}
-// CHECK-NOT: dim {{[1-9]}} over
+// CHECK-NOT: ingot.part
+// CHECK-NOT: {{dim|split|concat}} {{[1-9]}} {{over|concat}}
 module attributes {ingot.mesh = {context = 2, tensor = 3}} {
 func.func @f(%x: tensor<4x8x12xf64> {ingot.kind = "data", ingot.name = "x"}) -> (
     tensor<24x4x12xf64> {ingot.name = "parts"}, tensor<24x8x12xf64> {ingot.name = "gathered"},

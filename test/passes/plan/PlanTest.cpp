@@ -99,6 +99,29 @@ TEST(Replay, WaitsForWhatTheNextCallNeeds) {
   EXPECT_DOUBLE_EQ(plan.exchangedBytes, 3e8);
 }
 
+TEST(Replay, OverlapsExchangesOfRegions) {
+  Cluster cluster = readCluster(kPerRank);
+  double one = cluster.getSeconds(Exchange::AllReduce, 1e8, 4);
+  for (double compute : {one / 4, 3 * one}) {
+    Trace trace;
+    trace.group = 4;
+    TraceItem sum{TraceItem::Exchange};
+    sum.exchange = Exchange::AllReduce;
+    sum.bytes = 1e8;
+    for (int64_t region : {0, 1}) {
+      sum.region = region;
+      trace.step.push_back(sum);
+    }
+    trace.step.push_back({TraceItem::Compute, compute});
+    trace.step.push_back({TraceItem::RegionWait});
+    trace.step.back().number = 1;
+    RankPlan plan = replay(trace, cluster, 4);
+    EXPECT_DOUBLE_EQ(plan.exchangeSeconds, 2 * one);
+    EXPECT_DOUBLE_EQ(plan.stepSeconds, std::max(compute, 2 * one));
+    EXPECT_DOUBLE_EQ(plan.exposedSeconds, plan.stepSeconds - compute);
+  }
+}
+
 TEST(Estimate, AddsBlocks) {
   Cluster cluster = readCluster(kPerRank);
   BlockTraces traces{makeTrace(1e8, 2), {}};

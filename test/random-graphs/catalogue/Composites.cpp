@@ -201,9 +201,8 @@ static Operation *buildDropout(Source &s) {
   Value x = s.real(s.choose.shape());
   Value seed = scalar(s, s.choose.between(0, 1000));
   Value step = scalar(s, s.choose.between(0, 1000));
-  return DropoutOp::create(s.builder, s.loc(), x.getType(),
-                           withElement(tensorType(x), s.builder.getI1Type()), x,
-                           seed, step, APFloat(s.choose.real(0, 0.9)),
+  return DropoutOp::create(s.builder, s.loc(), x, seed, step,
+                           APFloat(s.choose.real(0, 0.9)),
                            s.choose.between(0, 10));
 }
 

@@ -25,14 +25,17 @@ using reference::Tensor;
 static constexpr StringLiteral kSource = R"(
 module attributes {ingot.mesh = {context = 2, tensor = 2}} {
 func.func @f(%x: tensor<4x6xf32> {ingot.name = "x"}) -> (
-    tensor<4x6xf32>, tensor<4x6xf32>, tensor<4x12xf32>, tensor<2x6xf32>, tensor<1x24xf32>, tensor<4x3xf32>) {
-  %0 = ingot.all_reduce sum %x over [tensor] : tensor<4x6xf32>
-  %1 = ingot.all_reduce max %x over [context] : tensor<4x6xf32>
+    tensor<4x6xf32>, tensor<4x6xf32>, tensor<4x12xf32>, tensor<2x6xf32>, tensor<1x24xf32>, tensor<4x3xf32>,
+    tensor<4x3xf32>, tensor<4x6xf32>) {
+  %0 = ingot.all_reduce sum %x over [tensor] {ingot.side = 0 : i64} : tensor<4x6xf32>
+  %1 = ingot.all_reduce max %x over [context] {ingot.side = 1 : i64} : tensor<4x6xf32>
   %2 = ingot.all_gather %0 dim 1 over [context] : tensor<4x6xf32> -> tensor<4x12xf32>
   %3 = ingot.reduce_scatter sum %1 dim 0 over [context] : tensor<4x6xf32> -> tensor<2x6xf32>
   %4 = ingot.all_to_all %x split 0 concat 1 over [context, tensor] : tensor<4x6xf32> -> tensor<1x24xf32>
   %5 = ingot.part %2 dim 1 over [context, tensor] : tensor<4x12xf32> -> tensor<4x3xf32>
-  return %0, %1, %2, %3, %4, %5 : tensor<4x6xf32>, tensor<4x6xf32>, tensor<4x12xf32>, tensor<2x6xf32>, tensor<1x24xf32>, tensor<4x3xf32>
+  %6 = ingot.reduce_scatter min %x dim 1 over [tensor] : tensor<4x6xf32> -> tensor<4x3xf32>
+  %7 = ingot.all_to_all %x split 1 concat 1 over [context] : tensor<4x6xf32> -> tensor<4x6xf32>
+  return %0, %1, %2, %3, %4, %5, %6, %7 : tensor<4x6xf32>, tensor<4x6xf32>, tensor<4x12xf32>, tensor<2x6xf32>, tensor<1x24xf32>, tensor<4x3xf32>, tensor<4x3xf32>, tensor<4x6xf32>
 }
 })";
 

@@ -287,6 +287,32 @@ TEST_P(Transports, AllGather) {
   });
 }
 
+/// The input stays as it is.
+TEST_P(Transports, ReduceParts) {
+  onAll([](Collectives &ranks) {
+    if (ranks.getSize() == 1)
+      return;
+    for (Reduction reduction : {Reduction::Sum, Reduction::Max})
+      forEachBuffer([&](int64_t length, DType type) {
+        int64_t size = ranks.getSize(), own = ranks.getRank() * length;
+        std::vector<char> from = fill(ranks.getRank(), 0, length * size, type);
+        std::vector<char> to(length * ingot::runtime::getSize(type));
+        complete(ranks.startReduceParts(from.data(), to.data(), length, type,
+                                        reduction));
+        EXPECT_TRUE(from == fill(ranks.getRank(), 0, length * size, type));
+        std::vector<char> want = write(length, type, [&](int64_t i) {
+          double result = draw(0, own + i);
+          for (int64_t rank = 1; rank < size; ++rank)
+            result = reduction == Reduction::Sum
+                         ? result + draw(rank, own + i)
+                         : std::max(result, draw(rank, own + i));
+          return result;
+        });
+        expectEqual(to, want, 0, length, type);
+      });
+  });
+}
+
 TEST_P(Transports, Broadcast) {
   onAll([](Collectives &ranks) {
     for (int64_t root = 0; root < ranks.getSize(); ++root)
@@ -380,6 +406,66 @@ TEST_P(AnyGroups, AtATime) {
     }
     EXPECT_TRUE(data == want);
   });
+}
+
+TEST_P(AnyGroups, AllToAll) {
+  onAll([](Collectives &ranks) {
+    int64_t size = ranks.getSize(), rank = ranks.getRank();
+    if (size == 1)
+      return;
+    for (int64_t length : lengths) {
+      std::vector<char> from = fill(rank, 0, length * size, DType::F32);
+      std::vector<char> to(from.size()), want;
+      complete(ranks.startAllToAll(from.data(), to.data(), length * 4));
+      for (int64_t r = 0; r < size; ++r) {
+        std::vector<char> block = fill(r, rank * length, length, DType::F32);
+        want.insert(want.end(), block.begin(), block.end());
+      }
+      EXPECT_TRUE(to == want) << length;
+    }
+  });
+}
+
+/// A wire that counts the bytes that a rank sends.
+class CountingWire : public LocalWire {
+public:
+  CountingWire(int64_t rank, int64_t size,
+               std::shared_ptr<LocalNetwork> network, int64_t &sent)
+      : LocalWire(rank, size, std::move(network)), sent(sent) {}
+  Transfer send(int64_t to, int32_t tag, const void *data,
+                int64_t bytes) override {
+    sent += bytes;
+    return LocalWire::send(to, tag, data, bytes);
+  }
+
+private:
+  int64_t &sent;
+};
+
+/// A rank sends each of the others its part, and no more.
+TEST(BytesSent, AreThoseOfTheOtherRanks) {
+  for (int64_t size : {2, 3, 4})
+    for (int64_t length : {7, 300007})
+      for (bool sums : {true, false}) {
+        std::vector<int64_t> sent(static_cast<size_t>(size), 0);
+        auto network = std::make_shared<LocalNetwork>();
+        onRanks(
+            [&](int64_t rank) {
+              return std::make_unique<CountingWire>(rank, size, network,
+                                                    sent[rank]);
+            },
+            size,
+            [&](Collectives &ranks) {
+              std::vector<float> from(length * size), to(length * size);
+              complete(sums ? ranks.startReduceParts(from.data(), to.data(),
+                                                     length, DType::F32,
+                                                     Reduction::Sum)
+                            : ranks.startAllToAll(from.data(), to.data(),
+                                                  length * 4));
+            });
+        EXPECT_EQ(sent, std::vector<int64_t>(static_cast<size_t>(size),
+                                             (size - 1) * length * 4));
+      }
 }
 
 //===----------------------------------------------------------------------===//

@@ -189,6 +189,50 @@ TEST(Groups, ExchangeAtOnceOverTcp) {
   }
 }
 
+/// Ranks of one sample exchange parts in each group of them, also over TCP,
+/// where each rank is connected to some of the others only.
+TEST(Groups, ExchangePartsOfASample) {
+  constexpr int64_t size = 12, length = 70001;
+  RankMesh mesh({1, 0, 1, 2, 3}, size);
+  int error = 0;
+  uint16_t port = Socket::listen(0, error).getOwn().getPort();
+  onRanks(
+      mesh, size,
+      [&](int64_t rank) {
+        std::chrono::seconds limit(60);
+        return std::make_unique<TcpWire>(
+            meetByTcp({rank, size, "localhost", port, "", limit,
+                       [](const std::string &) {}, true, mesh}),
+            limit);
+      },
+      [&](Communicator &ranks) {
+        for (int32_t axes : {0 + INGOT_TENSOR, 0 + INGOT_CONTEXT,
+                             INGOT_CONTEXT | INGOT_TENSOR}) {
+          Communicator &group = ranks.getGroup(axes);
+          std::vector<int64_t> members = mesh.getGroup(ranks.getRank(), axes);
+          std::vector<float> from, moved, sums(length, 0), want;
+          for (int64_t to = 0; to < group.getSize(); ++to)
+            from.insert(from.end(), length,
+                        static_cast<float>(100 * ranks.getRank() + to));
+          moved.resize(from.size());
+          float sum = 0;
+          for (int64_t member : members) {
+            auto value = static_cast<float>(100 * member + group.getRank());
+            want.insert(want.end(), length, value);
+            sum += value;
+          }
+          group.wait(group.startAllToAll(from.data(), moved.data(), length * 4,
+                                         "moves"));
+          EXPECT_TRUE(moved == want);
+          group.wait(group.startReduceParts(from.data(), sums.data(), length,
+                                            DType::F32, "sums",
+                                            Reduction::Sum));
+          EXPECT_EQ(sums, std::vector<float>(length, sum));
+        }
+        return true;
+      });
+}
+
 /// Operations in a group count, and are named, as those of the rank.
 TEST(Groups, HaveTheSettingsOfAllRanks) {
   RankMesh mesh({1, 0, 1, 1, 2}, 4);

@@ -438,9 +438,9 @@ static LogicalResult importDropout(Node &node) {
     return success();
   }
   node.sayUnusedSeed();
-  auto op = DropoutOp::create(node.b, node.loc, TypeRange{node.type(0), mask},
-                              node.in(0), node.graph.seed(), node.graph.step(),
-                              llvm::APFloat(ratio), node.graph.newStream());
+  auto op = DropoutOp::create(node.b, node.loc, node.in(0), node.graph.seed(),
+                              node.graph.step(), llvm::APFloat(ratio),
+                              node.graph.newStream());
   node.set(0, op.getResult());
   node.set(1, op.getMask());
   return success();

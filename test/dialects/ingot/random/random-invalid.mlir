@@ -46,3 +46,35 @@ func.func @dropout_c3_mask(%x: tensor<2xf32>, %seed: tensor<i64>) {
   %0:2 = ingot.dropout %x, %seed, %seed ratio = 0.5 stream = 8 : (tensor<2xf32>, tensor<i64>, tensor<i64>) -> (tensor<2xf32>, tensor<3xi1>)
   return
 }
+
+// -----
+
+func.func @uniform_c2(%seed: tensor<i64>, %first: tensor<1xi64>) {
+  // expected-error @+1 {{C2: the first position must have shape [], got [1]}}
+  %0 = ingot.random_uniform %seed, %seed from %first of [4, 3] stream = 7 : (tensor<i64>, tensor<i64>, tensor<1xi64>) -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @uniform_c2_dimensions(%seed: tensor<i64>) {
+  // expected-error @+1 {{C2: a part is within a tensor of as many dimensions, got a whole of [12] for [2, 3]}}
+  %0 = ingot.random_uniform %seed, %seed from %seed of [12] stream = 7 : (tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @uniform_c2_whole(%seed: tensor<i64>) {
+  // expected-error @+1 {{C2: a part has both its first position and the shape of the whole}}
+  %0 = "ingot.random_uniform"(%seed, %seed) {stream = 7 : i32, whole = array<i64: 4, 3>} : (tensor<i64>, tensor<i64>) -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @dropout_c4(%x: tensor<2xf32>, %seed: tensor<i64>) {
+  // expected-error @+1 {{C4: a part is within a tensor of as many dimensions, got a whole of [1] for [2]}}
+  %0:2 = ingot.dropout %x, %seed, %seed from %seed of [1] ratio = 0.5 stream = 8 : (tensor<2xf32>, tensor<i64>, tensor<i64>, tensor<i64>) -> (tensor<2xf32>, tensor<2xi1>)
+  return
+}

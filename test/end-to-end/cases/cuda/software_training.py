@@ -70,6 +70,8 @@ def make_rows():
             ("fp32", ("--zero", "3", "--grad-accumulation", "2"), 4),
         )
     ]
+    rows = (*MESH, "--split-rows", "always")
+    long += [Row("bytes", "fp8", MESH, ranks=2), Row("bytes", "bf16", rows, ranks=2)]
     long += [Row(model, "bf16", steps=4, seeds=tuple(range(20))) for model in ("digits", "bytes")]
     return short, long
 

@@ -2,6 +2,7 @@
 """Ranks that have parts of each layer (--mesh tensor=N)."""
 
 import json
+import re
 
 import numpy as np
 from harness import HERE, case, check, check_close, golden, initializers, read_log
@@ -87,6 +88,34 @@ def language(ingot):
             )
             got = losses(ingot, data * tensor, trainer, *flags)
             check_close(f"{name}, data {data}, tensor {tensor}, {rules}", got, want, 1e-5)
+
+
+@case("tensor-rows-bytes")
+def rows_bytes(ingot):
+    """Sums that are split into rows send half of what all ranks' sums would, as the compiler says."""
+    tokens = ingot.path("tokens.bin")
+    np.random.default_rng(0).integers(0, 64, 200 * 8 + 1).astype(np.uint16).tofile(tokens)
+    remarks, trace = ingot.path("remarks.yaml"), ingot.path("trace.json")
+    blocks = ("qkv.weight=0:tensor", "up.weight=0:tensor", "head.weight=0:tensor")
+    trainer = ingot.compile(
+        HERE / "language" / "gpt-training.onnx", "--loss", "output:output_1", "--batch", "2", "--mesh", "tensor=2",
+        "--split-rows", "always", "--remarks", remarks, *(word for rule in blocks for word in ("--partition", rule)),
+    )  # fmt: skip
+    planned = {}
+    for remark in re.split("^--- !", remarks.read_text(), flags=re.MULTILINE):
+        if re.search(r"^Pass: +apply-partitions\nName: +Exchange$", remark, re.MULTILINE):
+            kind, count = re.search(r"exchange: +(\w+)", remark)[1], re.search(r"bytes: +'?(\d+)", remark)[1]
+            planned.setdefault(kind, set()).add(int(count))
+    ingot.succeed([*mpirun(2), trainer, "--data", f"{tokens}:u16", "--steps", 2, "--profile", trace], env=ALONE)
+    given = {}
+    for event in json.loads(trace.read_text())["traceEvents"]:
+        if event.get("cat") == "communication" and event["args"].get("step") == 2:
+            given.setdefault(event["name"].replace("-", "_"), []).append(event["args"]["bytes"])
+    # What a rank hands over: the parts of both ranks, of which it sends one, and its own part.
+    for kind, share in {"reduce_scatter": 1 / 2, "all_gather": 1}.items():
+        sent = {count * share for count in given[kind]}
+        check(sent <= planned[kind], f"{kind}: {sent} bytes sent, {planned[kind]} planned")
+    check(max(given["all_reduce"]) < max(given["reduce_scatter"]), f"sums on each rank: {given}")
 
 
 @case("tensor-checkpoints")

@@ -28,10 +28,10 @@ struct Exchange::Seat {
 static constexpr int64_t kHead = 4096, kMost = int64_t(1) << 28;
 
 int64_t Exchange::getSize(int64_t type) {
-  return type == ncclFloat64   ? 8
-         : type == ncclFloat32 ? 4
-         : type == ncclInt8    ? 1
-                               : 2;
+  return type == ncclFloat64                     ? 8
+         : type == ncclFloat32                   ? 4
+         : type == ncclInt8 || type == ncclUint8 ? 1
+                                                 : 2;
 }
 
 static Element getElement(int64_t type) {
@@ -78,9 +78,10 @@ char *Exchange::getData(int of) const {
 }
 
 static const char *getName(const ExchangeKind &kind) {
-  static const char *names[] = {"ncclAllReduce", "ncclReduceScatter",
-                                "ncclAllGather", "ncclReduce",
-                                "ncclBroadcast", "ncclCommWindowRegister"};
+  static const char *names[] = {"ncclAllReduce",         "ncclReduceScatter",
+                                "ncclAllGather",         "ncclReduce",
+                                "ncclBroadcast",         "ncclSend",
+                                "ncclCommWindowRegister"};
   return names[kind.name];
 }
 
@@ -93,9 +94,9 @@ bool Exchange::run(Call &call) {
     for (int other = 0; other < ranks; ++other)
       if (getSeat(other).received < count)
         return false;
-    int64_t elements =
-        call.kind.elements *
-        (call.kind.name == ExchangeKind::ReduceScatter ? ranks : 1);
+    bool givesParts = call.kind.name == ExchangeKind::ReduceScatter ||
+                      call.kind.name == ExchangeKind::AllToAll;
+    int64_t elements = call.kind.elements * (givesParts ? ranks : 1);
     int64_t bytes = elements * getSize(call.kind.type);
     if (call.kind.name == ExchangeKind::Window)
       bytes = 0;
@@ -150,11 +151,19 @@ void Exchange::receive(const Call &call) const {
   bool isReceiver = kind.name != ExchangeKind::Reduce || rank == kind.root;
   if (isReceiver)
     noteAccess(getName(kind), to,
-               kind.name == ExchangeKind::AllGather ? ranks * bytes : bytes,
+               kind.name == ExchangeKind::AllGather ||
+                       kind.name == ExchangeKind::AllToAll
+                   ? ranks * bytes
+                   : bytes,
                /*isWritten=*/true);
   if (kind.name == ExchangeKind::AllGather) {
     for (int other = 0; other < ranks; ++other)
       std::memcpy(to + other * bytes, getData(other), bytes);
+    return;
+  }
+  if (kind.name == ExchangeKind::AllToAll) {
+    for (int other = 0; other < ranks; ++other)
+      std::memcpy(to + other * bytes, getData(other) + rank * bytes, bytes);
     return;
   }
   if (kind.name == ExchangeKind::Broadcast) {

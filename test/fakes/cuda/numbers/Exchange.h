@@ -24,6 +24,7 @@ struct ExchangeKind {
     AllGather,
     Reduce,
     Broadcast,
+    AllToAll,
     /// A window, whose elements are bytes.
     Window
   };
