@@ -221,8 +221,10 @@ runtime::WeightsKind Compiler::chooseStorage() {
 
 void Compiler::changeBases() {
   std::vector<onnx_import::EncodedBase> bases;
+  bool isEncoded = false;
   for (StateOp state : model.module->getOps<StateOp>()) {
     DictionaryAttr fields = getEncoding(state);
+    isEncoded |= fields != nullptr;
     // Weights of 16 bits stay in the type of the model.
     if (!fields || !state.getTensorType().getElementType().isF32())
       continue;
@@ -233,6 +235,10 @@ void Compiler::changeBases() {
                                     /*hasNested=*/false),
                      hasTransposedParts(state)});
   }
+  if (!isEncoded && options.exportBase != onnx_import::BaseForm::Numbers)
+    throw runtime::usageError("--export-base", "no weight is encoded",
+                              "add --base, give a model that comes in 4 or 8 "
+                              "bits, or leave it out");
   for (const auto &[state, reason] : onnx_import::changeBases(
            model.exportTemplate, bases, options.exportBase))
     emitUserWarning(NameLoc::get(StringAttr::get(&context, state)),

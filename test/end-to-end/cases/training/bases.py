@@ -106,6 +106,7 @@ def others(ingot):
         ([*ADAPTER, "--base", "nf4", "--target", "cuda"], "is not on GPUs yet"),
     ):
         ingot.check_error(ingot.ingotc(*base, *words), 2, "--base", said)
+    ingot.check_error(ingot.ingotc(*base, "--export-base", "codes"), 2, "--export-base", "no weight is encoded")
 
 
 def write_model(path, is_folded):
