@@ -164,8 +164,7 @@ struct SplitExchanges : ingot::impl::SplitExchangesBase<SplitExchanges> {
 private:
   double getLinkSeconds(Exchange exchange) const {
     int64_t ranks = Mesh::of(exchange).getSize(exchange.getExchangeAxes());
-    return machine.linkSeconds +
-           exchange.getSentBytes(ranks) / machine.linkBandwidth;
+    return machine.getLinkSeconds(exchange.getSentBytes(ranks));
   }
 
   /// Returns when ops are done, whose exchanges are waited for at the end.

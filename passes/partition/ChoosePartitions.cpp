@@ -170,11 +170,11 @@ private:
     if (!apply())
       return {};
     double seconds = 0;
-    Partitioner partitioner(
-        over, parts, [&](Operation *, Operation *, double bytes) {
-          if (bytes > 0)
-            seconds += machine.linkSeconds + bytes / machine.linkBandwidth;
-        });
+    Partitioner partitioner(over, parts,
+                            [&](Operation *, Operation *, double bytes) {
+                              if (bytes > 0)
+                                seconds += machine.getLinkSeconds(bytes);
+                            });
     SymbolTable symbols(getOperation());
     auto trial = cast<func::FuncOp>(step->clone());
     symbols.insert(trial);

@@ -276,11 +276,10 @@ Value Partitioner::get(Value value, const Placement &want, Operation *reader) {
   Block::iterator before =
       block->empty() ? block->end() : std::prev(block->end());
   Value moved = moves.move(builder, reader->getLoc(), local, from, want);
-  auto bytes = static_cast<double>(byteSize(tensorType(value)));
   for (auto it = before == block->end() ? block->begin() : std::next(before);
        it != block->end(); ++it)
-    if (isa<Exchange>(*it))
-      report(&*it, reader, getExchangedBytes(bytes, from, want, parts));
+    if (auto exchange = dyn_cast<Exchange>(*it))
+      report(exchange, reader, exchange.getSentBytes(parts));
   entries[value].others.push_back({want, moved});
   return moved;
 }

@@ -102,6 +102,10 @@ struct Machine {
   double getMoveSeconds(double bytes) const {
     return bytes / (bytes <= cacheBytes ? cacheBandwidth : memoryBandwidth);
   }
+  /// Returns the time of an exchange in which each rank sends `bytes`.
+  double getLinkSeconds(double bytes) const {
+    return linkSeconds + bytes / linkBandwidth;
+  }
 };
 
 } // namespace ingot

@@ -3,8 +3,9 @@
 // Step graphs in which some nodes are recomputed.
 //===----------------------------------------------------------------------===//
 
-#include "dialects/ingot/analysis/StateOnly.h"
 #include "passes/schedule/graph/StepGraph.h"
+
+#include "dialects/ingot/analysis/StateOnly.h"
 
 using namespace mlir;
 using namespace ingot;

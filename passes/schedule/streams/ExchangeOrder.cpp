@@ -22,8 +22,7 @@ NodeSeconds::NodeSeconds(const StepGraph &graph, const Machine &machine)
     }
     isExchange.set(static_cast<unsigned>(i));
     int64_t ranks = Mesh::of(node.op).getSize(exchange.getExchangeAxes());
-    seconds.push_back(machine.linkSeconds +
-                      exchange.getSentBytes(ranks) / machine.linkBandwidth);
+    seconds.push_back(machine.getLinkSeconds(exchange.getSentBytes(ranks)));
   }
 }
 
@@ -78,9 +77,8 @@ public:
   Scheduler(const StepGraph &graph, ArrayRef<unsigned> order,
             const NodeSeconds &times, size_t window)
       : nodes(graph.getNodes()), order(order), times(times), window(window),
-        clocks(graph, times), place(nodes.size()), pending(nodes.size(), 0) {
+        clocks(graph, times), pending(nodes.size(), 0) {
     for (auto [i, node] : llvm::enumerate(order)) {
-      place[node] = i;
       left.insert(i);
       for (unsigned next : nodes[node].successors)
         ++pending[next];
@@ -151,7 +149,6 @@ private:
   const NodeSeconds &times;
   size_t window;
   Clocks clocks;
-  SmallVector<size_t> place;
   SmallVector<unsigned> pending;
   /// Places in the order.
   std::set<size_t> left, inOrder;
