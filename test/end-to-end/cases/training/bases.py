@@ -8,6 +8,7 @@ import onnx
 import onnxruntime
 from cases.training.adapters import FOLDER, GOLDENS, read_tensors, write_tensors
 from harness import case, check, check_close, initializers
+from onnx import TensorProto, helper
 
 MODEL, DATA = FOLDER / "llama" / "model.onnx", FOLDER / "llama" / "data.npz"
 ADAPTER = ["--adapter", "lora:r=4,alpha=8@all-linear"]
@@ -82,6 +83,50 @@ def at_rest(ingot):
     first, second = read_tensors(start), read_tensors(again.with_suffix(".safetensors"))
     for name, value in first.items():
         check(np.array_equal(value, second[name]), f"{name} differs with --init")
+
+
+def write_halves(path, kind):
+    """A perceptron whose weights and products have 16 bits."""
+    rng = np.random.default_rng(1)
+    weights = []
+    for name, shape in (("up.weight", (64, 128)), ("down.weight", (128, 64)), ("head.weight", (64, 8))):
+        numbers = (rng.normal(size=shape) * 0.2).astype(np.float32)
+        bits = numbers.astype(np.float16) if kind == TensorProto.FLOAT16 else (numbers.view(np.uint32) >> 16)
+        raw = bits.tobytes() if kind == TensorProto.FLOAT16 else bits.astype(np.uint16).tobytes()
+        weights.append(TensorProto(name=name, dims=shape, data_type=kind, raw_data=raw))
+    nodes = [
+        helper.make_node("Cast", ["x"], ["x/16"], to=kind),
+        helper.make_node("MatMul", ["x/16", "up.weight"], ["up"]),
+        helper.make_node("Relu", ["up"], ["relu"]),
+        helper.make_node("MatMul", ["relu", "down.weight"], ["down"]),
+        helper.make_node("MatMul", ["down", "head.weight"], ["head"]),
+        helper.make_node("Cast", ["head"], ["logits"], to=TensorProto.FLOAT),
+    ]
+    values = [helper.make_tensor_value_info(*value) for value in (("x", 1, ["n", 64]), ("logits", 1, ["n", 8]))]
+    graph = helper.make_graph(nodes, "perceptron", values[:1], values[1:], weights)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9), path)
+
+
+@case("bases-of-16-bits")
+def halves(ingot):
+    """Weights of 16 bits are encoded as those of 32: losses are near those without, and each is stored in codes."""
+    data = ingot.path("data.npz")
+    rng = np.random.default_rng(2)
+    np.savez(data, x=rng.normal(size=(32, 64)).astype(np.float32), labels=rng.integers(0, 8, 32))
+    for kind in (TensorProto.FLOAT16, TensorProto.BFLOAT16):
+        model = ingot.path("model.onnx")
+        write_halves(model, kind)
+        found = []
+        for words in ([], ["--base", "nf4", "--weights", "sidecar"]):
+            trainer = ingot.compile(model, "--loss", "cross-entropy", "--batch", "8", *ADAPTER, *words)
+            steps, _ = ingot.train(trainer, "--data", data, "--steps", 40, "--lr", "0.01", "--seed", "1")
+            found.append([step["loss"] for step in steps])
+        header = read_header(trainer.with_name(trainer.name + ".safetensors"))
+        for name in ("up.weight", "down.weight"):
+            check(header[name]["dtype"] == "U8", f"{name} has no codes")
+        exact, got = found
+        check(abs(got[0] - exact[0]) < 0.3 and got[0] != exact[0], f"the loss begins at {got[0]}, not near {exact[0]}")
+        check(got[-1] < 0.1 * got[0], f"the loss goes from {got[0]} to {got[-1]}")
 
 
 @case("bases-with-others")
