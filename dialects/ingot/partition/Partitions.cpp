@@ -58,6 +58,58 @@ struct MatmulModel : PartitionModel<MatmulOp, MatmulModel> {
   }
 };
 
+/// Parts cut no block of elements that have one scale, and no vector of
+/// instructions for 8-bit floats.
+struct ScaledMatmulModel : PartitionModel<ScaledMatmulOp, ScaledMatmulModel> {
+  SmallVector<Factor> getFactors(Operation *op) const {
+    auto matmul = cast<ScaledMatmulOp>(op);
+    MatmulOp::Sizes sizes = matmul.getSizes();
+    int64_t left = matmul.getTransposeLhs() ? 1 : 0,
+            right = matmul.getTransposeRhs() ? 1 : 0;
+    Scales lhs = getScales(matmul.getLhsLayout()),
+           rhs = getScales(matmul.getRhsLayout());
+    FactorBuilder factors(op);
+    auto add = [&](Factor::Kind kind, int64_t size, int64_t unit) {
+      if (size % unit != 0)
+        return false;
+      factors.add(kind, size / unit);
+      return true;
+    };
+    if (add(Factor::Free, sizes.m, lhs.rowUnit))
+      factors.operand(0, left).operand(2, lhs.rowDim).result(0, 0);
+    if (add(Factor::Free, sizes.n, rhs.rowUnit))
+      factors.operand(1, 1 - right).operand(3, rhs.rowDim).result(0, 1);
+    if (add(Factor::Sum, sizes.k, std::max(lhs.innerUnit, rhs.innerUnit)))
+      factors.operand(0, 1 - left)
+          .operand(1, right)
+          .operand(2, lhs.innerDim)
+          .operand(3, rhs.innerDim);
+    return factors.take();
+  }
+
+private:
+  /// The dimensions of scales that are those of rows and of the contracted
+  /// elements, and the elements that a part has a multiple of.
+  struct Scales {
+    int64_t rowDim, innerDim, rowUnit, innerUnit;
+  };
+
+  static Scales getScales(ScaleLayout layout) {
+    constexpr int64_t vector = 16, block = 128, blocks = 4;
+    switch (layout) {
+    case ScaleLayout::Tensor:
+      return {-1, -1, vector, vector};
+    case ScaleLayout::Runs:
+      return {1, 0, vector, block};
+    case ScaleLayout::Squares:
+      return {0, 1, block, blocks * block};
+    case ScaleLayout::Tiles:
+      return {0, 1, block, block};
+    }
+    llvm_unreachable("unknown layout of scales");
+  }
+};
+
 struct ReduceModel : PartitionModel<ReduceOp, ReduceModel> {
   SmallVector<Factor> getFactors(Operation *op) const {
     auto reduce = cast<ReduceOp>(op);
@@ -302,6 +354,7 @@ void ingot::attachPartitions(MLIRContext &context) {
   attachWindowPartitions(context);
   attachAttentionPartitions(context);
   MatmulOp::attachInterface<MatmulModel>(context);
+  ScaledMatmulOp::attachInterface<ScaledMatmulModel>(context);
   ReduceOp::attachInterface<ReduceModel>(context);
   ArgMaxOp::attachInterface<ArgMaxModel>(context);
   ReshapeOp::attachInterface<ReshapeModel>(context);
