@@ -86,3 +86,10 @@ std::string ingot::runtime::listNames(const std::vector<std::string> &names) {
     list += (i ? ", " : "") + describeName(names[i]);
   return names.size() > most ? list + ", ..." : list;
 }
+
+std::string ingot::runtime::describeShape(const std::vector<int64_t> &shape) {
+  std::string text = "[";
+  for (int64_t extent : shape)
+    text += (text.size() > 1 ? ", " : "") + std::to_string(extent);
+  return text + "]";
+}

@@ -9,6 +9,7 @@
 #ifndef INGOT_RUNTIME_CORE_TEXT_H
 #define INGOT_RUNTIME_CORE_TEXT_H
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,6 +32,9 @@ std::string describeName(std::string_view name);
 
 /// Lists the first few names, each shortened.
 std::string listNames(const std::vector<std::string> &names);
+
+/// Returns the shape of a tensor, such as "[2, 3]".
+std::string describeShape(const std::vector<int64_t> &shape);
 
 } // namespace ingot::runtime
 

@@ -135,17 +135,21 @@ void Checkpointing::restore(RunStart &start) {
     average->setDecay(*options.run.ema);
 }
 
-void Checkpointing::updateAverage() {
+void Checkpointing::completeWeights() {
+  context.session.completeState();
   if (saver)
     saver->finishCopy();
+}
+
+void Checkpointing::updateAverage() {
+  completeWeights();
   average->update();
 }
 
 void Checkpointing::exchangeAverage() {
   if (!average)
     return;
-  if (saver)
-    saver->finishCopy();
+  completeWeights();
   average->exchange();
 }
 

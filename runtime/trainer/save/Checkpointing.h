@@ -75,6 +75,9 @@ private:
   /// Tells all ranks the folder that rank 0 saves to, and whether weights leave
   /// the run.
   void share();
+  /// Waits until all weights have the values of the last step and are no longer
+  /// copied: exchanges of parameters may still be in flight.
+  void completeWeights();
 
   RunContext context;
   Describe describe;

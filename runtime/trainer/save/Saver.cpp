@@ -125,6 +125,8 @@ void Saver::startJoint(const CheckpointInfo &info, const WeightAverage *average,
     content = collect(info, average);
   content.constantsCrc = joint.getConstantsCrc();
   SafeTensors shards = viewShards(session);
+  if (average)
+    average->addShards(shards);
   // The host's copy of a device's state does not change until the next one.
   if (session.getRunsAhead() == 0)
     snapshot.take({&content.state, &shards});

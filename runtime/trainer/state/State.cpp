@@ -19,6 +19,7 @@
 #include "runtime/core/machine/ControlGroups.h"
 #include "runtime/trainer/state/AdapterStates.h"
 #include "runtime/trainer/state/CompiledWeights.h"
+#include "runtime/trainer/state/SavedElements.h"
 #include "runtime/trainer/state/StateValues.h"
 
 #include <algorithm>
@@ -100,20 +101,13 @@ static void drawValues(Session &session, const StateSpec &spec, uint64_t seed) {
   draw();
 }
 
-static std::string describe(const std::vector<int64_t> &shape) {
-  std::string text = "[";
-  for (int64_t extent : shape)
-    text += (text.size() > 1 ? ", " : "") + std::to_string(extent);
-  return text + "]";
-}
-
 void ingot::runtime::checkTensor(const StateSpec &spec,
                                  const TensorView &tensor,
                                  const std::string &where) {
   if (tensor.shape != spec.getWholeShape())
     throw badInput(where,
-                   "shape " + describe(tensor.shape) + ", the model has " +
-                       describe(spec.getWholeShape()),
+                   "shape " + describeShape(tensor.shape) + ", the model has " +
+                       describeShape(spec.getWholeShape()),
                    "use weights of the same model");
   bool sameKind = tensor.dtype == spec.dtype ||
                   (isFloat(tensor.dtype) && isFloat(spec.dtype));
@@ -122,6 +116,13 @@ void ingot::runtime::checkTensor(const StateSpec &spec,
                    "element type " + std::string(getName(tensor.dtype)) +
                        ", the model has " + std::string(getName(spec.dtype)),
                    "use weights of the same model");
+}
+
+/// Takes elements into the state.
+static TakeElements writeTo(Session &session, const StateSpec &spec) {
+  return [&](int64_t first, int64_t count, const char *from, DType dtype) {
+    writeValues(session, spec, first, count, from, dtype);
+  };
 }
 
 void ingot::runtime::assignState(Session &session, const StateSpec &spec,
@@ -133,13 +134,7 @@ void ingot::runtime::assignState(Session &session, const StateSpec &spec,
       std::memcmp(session.getPlace(spec), tensor.data.data(),
                   spec.getBytes()) == 0)
     return;
-  session.getPlaces(spec).forEach(
-      session.getHeld(spec), [&](const PartPlaces::Run &run) {
-        if (run.whole >= 0)
-          writeValues(session, spec, run.first, run.count,
-                      tensor.data.data() + run.whole * getSize(tensor.dtype),
-                      tensor.dtype);
-      });
+  readWhole(session, spec, tensor, writeTo(session, spec));
 }
 
 TensorView ingot::runtime::viewState(const Session &session,
@@ -345,97 +340,6 @@ void ingot::runtime::initializeState(Session &session, uint64_t seed,
   endFiledStates(session);
 }
 
-namespace {
-
-/// A piece of a state in a file of a rank: elements of its shard, part, or
-/// both.
-class SavedPiece {
-public:
-  /// Throws badInput unless it fits the state.
-  SavedPiece(const StateSpec &spec, const TensorView &piece,
-             const std::string &place, const std::string &where)
-      : piece(piece) {
-    char *end = nullptr;
-    range.begin = std::strtoll(place.c_str(), &end, 10);
-    std::optional<PartPlaces> part;
-    if (*end == 0)
-      part = PartPlaces::ofWhole(spec.getWholeElements());
-    else if (*end == ' ')
-      part = PartPlaces::parse(end + 1, spec.getWholeShape());
-    int64_t count = piece.shape.size() == 1 ? piece.shape[0] : -1;
-    if (!part || count < 0 || range.begin < 0 ||
-        range.begin > part->getElements() - count || !isFloat(piece.dtype) ||
-        !isFloat(spec.dtype))
-      throw badInput(where,
-                     "a shard does not fit the model's " +
-                         describe(spec.getWholeShape()),
-                     "resume with a trainer of the same model and optimizer");
-    range.end = range.begin + count;
-    part->forEach(range, [&](const PartPlaces::Run &run) {
-      if (run.whole >= 0)
-        runs.push_back(run);
-    });
-    std::sort(runs.begin(), runs.end(),
-              [](const auto &a, const auto &b) { return a.whole < b.whole; });
-  }
-
-  /// Writes those elements of a run of the state that are in the piece. Returns
-  /// their number.
-  int64_t write(Session &session, const StateSpec &spec,
-                const PartPlaces::Run &to) const {
-    auto next = std::partition_point(runs.begin(), runs.end(),
-                                     [&](const PartPlaces::Run &run) {
-                                       return run.whole + run.count <= to.whole;
-                                     });
-    int64_t written = 0;
-    for (; next != runs.end() && next->whole < to.whole + to.count; ++next) {
-      int64_t begin = std::max(next->whole, to.whole);
-      int64_t count =
-          std::min(next->whole + next->count, to.whole + to.count) - begin;
-      int64_t from = next->first - range.begin + begin - next->whole;
-      writeValues(session, spec, to.first + begin - to.whole, count,
-                  piece.data.data() + from * getSize(piece.dtype), piece.dtype);
-      written += count;
-    }
-    return written;
-  }
-
-private:
-  const TensorView &piece;
-  ElementRange range;
-  /// In the order of the whole tensor.
-  std::vector<PartPlaces::Run> runs;
-};
-
-} // namespace
-
-/// Assembles the elements of a state that this rank holds from what ranks have
-/// saved. Returns false if none has any of them.
-static bool assignShards(Session &session, const StateSpec &spec,
-                         const std::vector<SafeTensors> &shards,
-                         const std::string &where) {
-  std::vector<SavedPiece> pieces;
-  for (const SafeTensors &shard : shards) {
-    auto tensor = shard.tensors.find(spec.name);
-    auto place = shard.metadata.find(spec.name);
-    if (tensor != shard.tensors.end() && place != shard.metadata.end())
-      pieces.emplace_back(spec, tensor->second, place->second, where);
-  }
-  int64_t missing = 0;
-  session.getPlaces(spec).forEach(
-      session.getHeld(spec), [&](const PartPlaces::Run &run) {
-        if (run.whole < 0)
-          return;
-        missing += run.count;
-        for (const SavedPiece &piece : pieces)
-          missing -= piece.write(session, spec, run);
-      });
-  if (!pieces.empty() && missing != 0)
-    throw badInput(where, "shards do not hold all elements",
-                   "resume from another checkpoint of the folder");
-  return !pieces.empty();
-}
-
 /// Sums the error-feedback residuals of the ranks that saved. Each rank
 /// continues with an equal part of the sum, so that the mean over ranks does
 /// not change.
@@ -453,8 +357,8 @@ static void restoreOwn(Session &session, const StateSpec &spec,
     const TensorView &tensor = found->second;
     if (tensor.shape != spec.shape || !isFloat(tensor.dtype))
       throw badInput(where,
-                     "shape " + describe(tensor.shape) + ", the model has " +
-                         describe(spec.shape),
+                     "shape " + describeShape(tensor.shape) +
+                         ", the model has " + describeShape(spec.shape),
                      "resume with a trainer of the same model and compression");
     convert(tensor.data.data(), tensor.dtype,
             reinterpret_cast<char *>(part.data()), DType::F32, part.size());
@@ -534,7 +438,8 @@ void ingot::runtime::restoreState(Session &session,
     auto found = saved.whole.tensors.find(spec.name);
     if (found != saved.whole.tensors.end())
       assignState(session, spec, found->second, where);
-    else if (assignShards(session, spec, saved.shards, where))
+    else if (readShards(session, spec, spec.name, saved.shards, where,
+                        writeTo(session, spec)))
       continue;
     // A run can be resumed in another precision, or with compressed gradients.
     else
@@ -544,12 +449,6 @@ void ingot::runtime::restoreState(Session &session,
   checkBase(session, missing, saved, path);
   refreshCopies(session);
   endFiledStates(session);
-}
-
-/// Whether ranks have to save their parts of the state.
-static bool isInShards(const Session &session, const StateSpec &spec) {
-  return spec.partition ||
-         ((spec.shard || spec.isOwn()) && session.getRanks() > 1);
 }
 
 SafeTensors ingot::runtime::viewWholeStates(const Session &session) {
@@ -573,25 +472,20 @@ ingot::runtime::listBase(const Session &session) {
 SafeTensors ingot::runtime::viewShards(const Session &session) {
   SafeTensors shards;
   for (const StateSpec &spec : session.getManifest().states) {
-    ElementRange held = session.getHeld(spec);
-    if (!spec.isSaved() || !isInShards(session, spec) || held.getCount() == 0 ||
-        !session.isFirstHolder(spec))
+    if (!spec.isSaved() || !isInShards(session, spec))
       continue;
-    TensorView &view = shards.tensors[spec.name];
-    if (spec.isOwn() || !spec.halves.empty()) {
-      view = viewState(session, spec);
-    } else {
+    TensorView view = viewState(session, spec);
+    if (spec.isOwn()) {
+      shards.tensors[spec.name] = view;
+      continue;
+    }
+    if (spec.halves.empty()) {
+      ElementRange held = session.getHeld(spec);
       int64_t size = getSize(spec.dtype);
-      view.dtype = spec.dtype;
       view.data = {session.getPlace(spec) + held.begin * size,
                    static_cast<size_t>(held.getCount() * size)};
     }
-    if (spec.isOwn())
-      continue;
-    view.shape = {held.getCount()};
-    shards.metadata[spec.name] =
-        std::to_string(held.begin) +
-        (spec.partition ? " " + session.getPlaces(spec).print() : "");
+    addShard(shards, session, spec, spec.name, view);
   }
   return shards;
 }

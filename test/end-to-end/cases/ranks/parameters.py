@@ -213,11 +213,9 @@ def checkpoints(ingot):
 
 @case("parameters-limits")
 def limits(ingot):
-    """What needs whole weights says so in a line; what does not works."""
+    """What looks at weights works with a part of them."""
     g = golden("mlp")
     trainer = compile_for(ingot, g, "adamw", 2, "--zero", "3", "--bucket-mb", "0.01")
     own = [*mpirun(2), trainer, "--data", g.data, "--steps", 4]
-    result = ingot.run([*own, "--ema", "0.9"], env=ALONE)
-    check("the weights are divided over the ranks" in result.err and "--zero 2" in result.err, result.err)
-    for option in (["--watch", "nan"], ["--check-memory"]):
+    for option in (["--watch", "nan"], ["--check-memory"], ["--ema", "0.9"]):
         ingot.succeed([*own, *option], env=ALONE)

@@ -120,16 +120,20 @@ def rows_bytes(ingot):
 
 @case("tensor-checkpoints")
 def checkpoints(ingot):
-    """A run goes on with another mesh, and exports what one rank would."""
+    """A run goes on with another mesh, and exports the average that one rank would."""
     g = golden("mlp")
-    flags = ["--data", g.data, "--seed", "5"]
+    flags = ["--data", g.data, "--seed", "5", "--ema", "0.5"]
     trainers = {
         (1, 1): compile_for(ingot, g, "adamw", 1),
         (1, 2): compile_mesh(ingot, g, "adamw", 1, 2, split=SPLIT["mlp"]),
         (1, 5): compile_mesh(ingot, g, "adamw", 1, 5, split=SPLIT["mlp"]),
         (2, 2): compile_mesh(ingot, g, "adamw", 2, 2, "--zero", "2", split=SPLIT["mlp"]),
+        (2, 1): compile_for(ingot, g, "adamw", 2, "--zero", "3", "--bucket-mb", "0.01"),
     }
-    for saving in ((2, 2), (1, 2)):
+    whole = ingot.path("whole.onnx")
+    ingot.succeed([trainers[1, 1], *flags, "--steps", "10", "--export", whole])
+    averages = initializers(whole)
+    for saving in ((2, 2), (1, 2), (2, 1)):
         folder = ingot.path(f"run-{saving}")
         exported = {}
         mine = ingot.path("saved.onnx")
@@ -148,7 +152,9 @@ def checkpoints(ingot):
             for name, value in weights.items():
                 check(np.array_equal(read[name], value), f"{saving} read by {reading}: {name}")
             log = ingot.path("log.jsonl")
-            ingot.succeed([*resume, "--steps", "10", "--log", log], env=ALONE)
+            ingot.succeed([*resume, "--steps", "10", "--log", log, "--export", path], env=ALONE)
+            for name, value in initializers(path).items():
+                check_close(f"{saving} resumed by {reading}: {name}", value, averages[name], 1e-4)
             exported[reading] = [s["loss"] for s in read_log(log, first=6)[0]]
         for reading, got in exported.items():
             check_close(f"{saving} resumed by {reading}", got, exported[1, 1], 1e-5)
