@@ -2,10 +2,11 @@
 """Ranks that have parts of each layer (--mesh tensor=N)."""
 
 import json
+import os
 import re
 
 import numpy as np
-from harness import HERE, case, check, check_close, golden, initializers, read_log
+from harness import HERE, Skip, case, check, check_close, golden, initializers, read_log
 from launch import ALONE, compile_for, losses, mpirun, run_ranks
 
 STEPS = 20
@@ -88,6 +89,30 @@ def language(ingot):
             )
             got = losses(ingot, data * tensor, trainer, *flags)
             check_close(f"{name}, data {data}, tensor {tensor}, {rules}", got, want, 1e-5)
+
+
+@case("tensor-processes")
+def processes(ingot):
+    """A language model on all meshes of four processes, with each stage of ZeRO: ctest --preset thorough."""
+    if "INGOT_THOROUGH" not in os.environ:
+        raise Skip("takes minutes; INGOT_THOROUGH=1 runs it")
+    tokens = ingot.path("tokens.bin")
+    np.random.default_rng(0).integers(0, 64, 200 * 8 + 1).astype(np.uint16).tofile(tokens)
+    flags = ["--data", f"{tokens}:u16", "--steps", STEPS, "--seed", 3]
+    model = HERE / "language" / "gpt-training.onnx"
+    common = ["--loss", "output:output_1", "--data-parallel", "--bucket-mb", "0.02"]
+    blocks = ("qkv.weight=0:tensor", "up.weight=0:tensor", "head.weight=0:tensor")
+    pins = [word for rule in blocks for word in ("--partition", rule)]
+    want = losses(ingot, 1, ingot.compile(model, *common, "--batch", "4"), *flags)
+    ways = [(4, [], zero) for zero in "0123"]
+    ways += [(4, ["--mesh", "inner=2"], zero) for zero in "123"]
+    ways += [(2, ["--mesh", "tensor=2", *pins], zero) for zero in "0123"]
+    ways += [(1, ["--mesh", "tensor=4", "--partition", "up.weight=0:tensor"], "0")]
+    for batches, mesh, zero in ways:
+        trainer = ingot.compile(model, *common, "--batch", str(4 // batches), *mesh, "--zero", zero)
+        got = losses(ingot, 4, trainer, *flags)
+        check_close(f"{mesh}, --zero {zero}", got, want, 1e-5)
+        check(losses(ingot, 4, trainer, *flags) == got, f"{mesh}, --zero {zero}: other bits in the second run")
 
 
 @case("tensor-rows-bytes")
