@@ -50,7 +50,7 @@ private:
   struct Weight {
     const StateSpec *spec;
     ElementRange held;
-    /// Of the elements that are held.
+    /// The average of the elements that are held.
     char *average = nullptr;
 
     Weight(const StateSpec &spec, ElementRange held)
