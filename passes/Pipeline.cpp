@@ -148,6 +148,8 @@ void ingot::buildTrainingPipeline(OpPassManager &manager,
     // Before anything rewrites what the rank computes.
     manager.addPass(createVerifyPartition());
     manager.addPass(createPartStates());
+    if (options.level > 0)
+      manager.addPass(createSplitExchanges());
     manager.addPass(createLowerExchanges());
     manager.addNestedPass<func::FuncOp>(createSimplify());
   }
@@ -274,6 +276,10 @@ void ingot::buildPlacementPipeline(OpPassManager &manager,
     }
     // Last: what runs concurrently with what depends on the order. Memory that
     // is asked for is not spent on it.
+    OverlapExchangesOptions overlap;
+    if (!options.memoryBudget.empty())
+      overlap.maxGrowth = overlap.freeBytes = 0;
+    manager.addNestedPass<func::FuncOp>(createOverlapExchanges(overlap));
     AssignStreamsOptions streams;
     if (!options.memoryBudget.empty())
       streams.maxGrowth = streams.freeBytes = 0;

@@ -242,8 +242,8 @@ def SplitExchanges : Pass<"ingot-split-exchanges", "::mlir::ModuleOp"> {
     while the next piece is computed. Pieces are along dimensions along which the exchange keeps elements in their place
     (`Exchange::keepsDim`). The time of each choice is that of its ops on the module's machine, with slices of operands,
     the latency of each exchange and the concatenation of results; a remark says what was chosen, or why one piece is
-    kept. Exchanges that another contraction can hide, which reads an operand of theirs, stay whole. No compilation has
-    this pass yet, since pieces gain nothing without `--ingot-overlap-exchanges`.
+    kept. Exchanges that another contraction can hide, which reads an operand of theirs, stay whole. Pieces are in
+    flight by `--ingot-overlap-exchanges`.
 
     Before:
     ```mlir

@@ -251,8 +251,6 @@ def OverlapExchanges : Pass<"ingot-overlap-exchanges", "::mlir::func::FuncOp"> {
     Operations are moved from less far away, and exchanges are not left in flight, where the arena would grow by more
     than `max-growth` percent, or `free-bytes`. A function that waits for states of other ranks keeps its order.
 
-    No compilation has this pass yet: it does not tell buckets in flight apart that a budget moves into its regions.
-
     Before:
     ```mlir
     %d = ingot.matmul %g, %w : ...

@@ -167,8 +167,16 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
     SmallVector<int64_t> callsBefore;
     int64_t calls = 0;
     const SideCalls sides(plan.getSideRegions());
+    int64_t left = -1;
+    auto leave = [&](Location loc) {
+      auto instant = static_cast<int64_t>(callsBefore.size());
+      if (instant != std::exchange(left, instant))
+        calls += sides.leave(instant, loc, builder);
+    };
     for (Operation &op : func.getBody().front().without_terminator()) {
       if (auto wait = dyn_cast<StateGatherWaitOp>(op)) {
+        // It is a call of its own, behind the region in front of it.
+        leave(wait.getLoc());
         createGather("ingot_all_gather_wait", wait.getLoc(), wait.getBucket(),
                      builder);
         ++calls;
@@ -178,7 +186,7 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
       if (op.hasTrait<SameBytes>())
         continue;
       auto instant = static_cast<int64_t>(callsBefore.size());
-      calls += sides.leave(instant, op.getLoc(), builder);
+      leave(op.getLoc());
       callsBefore.push_back(calls);
       calls += sides.enter(instant, op.getLoc(), builder);
       if (isEmpty(op))
@@ -195,8 +203,7 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
       }
       calls += createCalls(op, plan, builder);
     }
-    calls += sides.leave(static_cast<int64_t>(callsBefore.size()),
-                         func.getLoc(), builder);
+    leave(func.getLoc());
     callsBefore.push_back(calls);
     calls += createCopies(plan.getFinalCopies(), builder);
     for (auto [number, loc] : started) {

@@ -89,3 +89,42 @@ module attributes {ingot.target = #ingot.target<"cuda">} {
     return %y : tensor<64x64xf32>
   }
 }
+
+// -----
+
+// Tests that the wait for a bucket of states is a call of its own, behind the
+// region in front of it.
+// CHECK-LABEL: exec.step @forward
+//       CHECK: @ingot_side_start() <>
+//       CHECK: @ingot_all_reduce(
+//       CHECK: @ingot_side_end() <>
+//   CHECK-NOT: @
+//       CHECK: @ingot_all_gather_wait
+//       CHECK: @ingot_side_wait() <>
+module attributes {ingot.mesh = {tensor = 2}, ingot.target = #ingot.target<"cpu">} {
+  ingot.state parameter @w : tensor<64x64xf32> = dense<1.0> : tensor<64x64xf32> {gathered = #ingot.gathered<bucket = 0, first = 0, of = 4096>}
+  func.func @forward(%x: tensor<64x64xf32> {ingot.name = "x", ingot.kind = "data"}, %w: tensor<64x64xf32> {ingot.state = @w})
+      -> (tensor<64x64xf32> {ingot.name = "y"}) {
+    %a = ingot.matmul %x, %x : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+    %s = ingot.all_reduce sum %a over [tensor] {ingot.side = 0 : i64} : tensor<64x64xf32>
+    %old = ingot.state_gather_wait 0 %w at [0] of 4096 : (tensor<64x64xf32>) -> tensor<64x64xf32>
+    %b = ingot.matmul %x, %old : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+    %y = ingot.matmul %b, %s : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+    return %y : tensor<64x64xf32>
+  }
+}
+
+// -----
+
+// A region does not go over it.
+module attributes {ingot.target = #ingot.target<"cuda">} {
+  ingot.state parameter @w : tensor<64x64xf32> = dense<1.0> : tensor<64x64xf32> {gathered = #ingot.gathered<bucket = 0, first = 0, of = 4096>}
+  func.func @forward(%x: tensor<64x64xf32> {ingot.name = "x", ingot.kind = "data"}, %w: tensor<64x64xf32> {ingot.state = @w})
+      -> (tensor<64x64xf32> {ingot.name = "y"}) {
+    %a = ingot.matmul %x, %x {ingot.side = 0 : i64} : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+    %old = ingot.state_gather_wait 0 %w at [0] of 4096 : (tensor<64x64xf32>) -> tensor<64x64xf32>
+    // expected-error @below {{is in region 0, which does not follow the regions before it}}
+    %b = ingot.matmul %a, %old {ingot.side = 0 : i64} : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+    return %b : tensor<64x64xf32>
+  }
+}
