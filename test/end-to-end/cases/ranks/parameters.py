@@ -119,11 +119,40 @@ def memory(ingot):
         check(whole["weights_bytes"] >= layers * layer, "stage 2 has shards of weights")
         check(sum(v for k, v in shards.items() if k.endswith("_bytes") and k != "peak_bytes") == shards["peak_bytes"],
               "the parts are not the whole")  # fmt: skip
-    # Beside shards, two buckets of each are whole at a time, and one of the loss and its weight.
+    # Beside shards, two buckets of each are whole at the peak, and one of the loss and its weight.
     intervals = re.findall(r'interval<kind = "(\w+)", offset = \d+, bytes = (\d+), first = (\d+), last = (\d+)>', step)
     buckets = [tuple(map(int, numbers)) for kind, *numbers in intervals if kind in ("communication", "gradient")]
     most = max(sum(size for size, first, last in buckets if first <= call <= last) for _, call, _ in buckets)
-    check(most <= 4 * layer + 128, f"{most} bytes of buckets at a time")
+    check(most == 4 * layer + 128, f"{most} bytes of buckets at a time")
+    # What a cluster is planned for is what a trainer reports.
+    cluster = ingot.path("cluster.json")
+    cluster.write_text(json.dumps({"ranks": [1, 2, 4], "between": {"latency_us": 5, "bandwidth_gbps": 8}}))
+    for stage, trainer in trainers.items():
+        for planned in json.loads(ingot.succeed(ingot.ingotc(*flags, "--zero", stage, "--plan", cluster)).out):
+            said = json.loads(ingot.succeed([trainer, "--inspect=json", "--ranks", planned["ranks"]]).out)
+            check(planned["memory_bytes"] == said["peak_bytes"], f"{planned['memory_bytes']} of {said['peak_bytes']}")
+
+
+@case("parameters-budget")
+def budget(ingot):
+    """With more memory a step of a two-layer language model takes less time, down to that of stage 2."""
+    sizes = {"layers": 2, "hidden": 128, "heads": 4, "key_heads": 4, "inner": 352, "tokens": 256, "positions": 64}
+    model = write_language_model(ingot.path("decoder.onnx"), **sizes)
+    cluster = ingot.path("cluster.json")
+    cluster.write_text(json.dumps({"ranks": [2], "between": {"latency_us": 5, "bandwidth_gbps": 1}}))
+    flags = ["--weights", "none", "--loss", "cross-entropy", "--batch", 2, "--machine", "built-in", "--data-parallel",
+             "--bucket-mb", "0.1", "--plan", cluster]  # fmt: skip
+
+    def plan(*options):
+        return json.loads(ingot.succeed(ingot.ingotc(model, *flags, *options)).out)[0]
+
+    # From room for two buckets on, where nothing is computed again, to room for all.
+    budgets = [[], *(["--memory-budget", f"{kib}KiB"] for kib in (10800, 10950, 11100, 11250, 11700, 11850, 12000))]
+    plans = [plan("--zero", "3", *options) for options in budgets]
+    times = [one["step_ms"] for one in plans]
+    check(len({one["compute_ms"] for one in plans}) == 1, f"{plans}: something is computed again")
+    check(times == sorted(times, reverse=True) and times[0] > 1.4 * times[-1], f"{times} ms")
+    check_close("with room for all", times[-1], plan("--zero", "2")["step_ms"], 0.01)
 
 
 @case("parameters-recomputed")
@@ -150,24 +179,36 @@ def recomputed(ingot):
 
 @case("parameters-exchanges")
 def exchanges(ingot):
-    """The transport counts what the plan says: gradients once, and parameters twice, except those that are still there
-    when the backward pass begins, and of the first layer, whose input needs no gradient."""
+    """The transport counts what the formula says: of each micro-batch, gradients once, and parameters twice, except
+    those that are still there when the backward pass begins, and of the first layer, whose input needs no gradient.
+    With groups of ranks, those with the same shard sum it as well."""
     layers, width, batch, steps = 6, 64, 4, 3
     model, data, path = (ingot.path(name) for name in ("tower.onnx", "data.npz", "trace.json"))
     make_tower(model, layers, width)
     rng = np.random.default_rng(2)
-    samples = rng.standard_normal((2, 2 * batch * steps, width)).astype(np.float32)
+    samples = rng.standard_normal((2, 8 * batch * steps, width)).astype(np.float32)
     np.savez(data, x=samples[0], labels=samples[1])
     flags = ["--loss", "mse", "--batch", batch, "--data-parallel", "--bucket-mb", "0.001", "--zero", "3"]
-    for precision, size in (("fp32", 4), ("bf16", 2)):
-        trainer = ingot.compile(model, *flags, "--precision", precision)
-        ingot.succeed([*mpirun(2), trainer, "--data", data, "--steps", steps, "--profile", path], env=ALONE)
+    whole = width * width
+    for ranks, micro, precision, size, options in (
+        (2, 1, "fp32", 4, []),
+        (2, 1, "bf16", 2, []),
+        (2, 2, "fp32", 4, ["--grad-accumulation", 2]),
+        (4, 1, "fp32", 4, ["--mesh", "inner=2"]),
+    ):
+        trainer = ingot.compile(model, *flags, "--precision", precision, *options)
+        ingot.succeed([*mpirun(ranks), trainer, "--data", data, "--steps", steps, "--profile", path], env=ALONE)
         events = json.loads(path.read_text())["traceEvents"]
-        for kind, times, bytes_each in (("reduce-scatter", layers, 4), ("all-gather", 2 * layers - 3, size)):
-            found = [e["args"] for e in events if e["name"].startswith(f"{kind} of bucket")]
-            count = len({e["step"] for e in found})
-            got = sum(e["bytes"] for e in found) / count
-            check(got == times * bytes_each * width * width, f"{precision}: {kind}: {got} bytes a step")
+        expected = {
+            "reduce-scatter of bucket": micro * layers * 4 * whole,
+            "all-gather of bucket": micro * (2 * layers - 3) * size * whole,
+        }
+        if "--mesh" in options:
+            expected["sum of shards"] = layers * 4 * whole // 2
+        for kind, want in expected.items():
+            found = [e["args"] for e in events if e["name"].startswith(kind)]
+            got = sum(e["bytes"] for e in found) / len({e["step"] for e in found})
+            check(got == want, f"{options}, {precision}: {kind}: {got} bytes a step instead of {want}")
 
 
 @case("parameters-checkpoints")
