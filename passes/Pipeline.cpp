@@ -65,6 +65,11 @@ void ingot::buildTrainingPipeline(OpPassManager &manager,
   // What is trained is known now. Models may come with codes.
   manager.addPass(createEncodeBase(
       {options.base, options.target == "cpu" && options.mesh.empty()}));
+  if (!options.prune.empty()) {
+    PruneWeightsOptions pruning;
+    llvm::append_range(pruning.prune, options.prune);
+    manager.addPass(createPruneWeights(pruning));
+  }
   // Before differentiation: either form has its own gradient.
   FormAttentionOptions attention;
   std::string precision = options.getComputePrecision();

@@ -65,6 +65,15 @@ llvm::Error PipelineOptions::check() const {
       return makeOptionError(base.getName(), what,
                              "compile for CPUs without --mesh, or leave the "
                              "weights as they are");
+  for (auto [isUnsupported, what, hint] :
+       {std::tuple(target != "cpu", "is not on GPUs yet", "compile for CPUs"),
+        std::tuple(!mesh.empty(), "is not on a mesh yet", "leave out --mesh"),
+        std::tuple(zero > 2, "needs whole weights, of which ranks have shards",
+                   "compile with --zero 2, 1 or 0"),
+        std::tuple(!adapter.empty(), "needs weights that are trained",
+                   "prune first, and train adapters of what is exported")})
+    if (!prune.empty() && isUnsupported)
+      return makeOptionError(prune.getName(), what, hint);
   auto comm = GradComm::parse(gradComm);
   if (!comm)
     return comm.takeError();

@@ -12,6 +12,7 @@
 
 #include "passes/options/AdapterRule.h"
 #include "passes/options/BaseRule.h"
+#include "passes/options/PruneRule.h"
 #include "passes/options/TargetOptions.h"
 
 namespace ingot {
@@ -66,6 +67,14 @@ struct PipelineOptions : OptionTable,
       "nf4, fp4, int8 or int4, with block=N numbers of one scale (64), and "
       "double for scales in 8 bits, as in nf4:block=64,double; with an "
       "expression those whose names it finds"};
+  ListSetting<PruneRule> prune{
+      *this, "prune WHAT@REGEX",
+      "keep the smallest weights of linear layers and convolutions at zero: a "
+      "share of each weight as in 0.5, all but N of M inputs as in 2:4, or "
+      "blocks of outputs and inputs as in block:4x4,share=0.5; with "
+      "schedule=STEP after that step, with schedule=BEGIN:END:EVERY more and "
+      "more (before the first step); with an expression weights or layers "
+      "whose names it finds; of several, the first that takes a weight"};
   Setting<bool> clip{*this, "clip",
                      "compile in gradient clipping by global norm"};
   Setting<bool> guard{

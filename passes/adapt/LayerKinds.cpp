@@ -136,6 +136,10 @@ public:
     return LayerUse{op, weight, {}, op->getResult(0)};
   }
   bool isTransposed(const LayerUse &use) const override { return true; }
+  std::optional<std::pair<int64_t, int64_t>>
+  getMatrixDims(const LayerUse &) const override {
+    return std::nullopt;
+  }
   StringRef getNameOfA() const override { return ".lora_embedding_A"; }
   StringRef getNameOfB() const override { return ".lora_embedding_B"; }
   Shape getShapeOfA(const LayerUse &use, int64_t rank) const override {

@@ -32,6 +32,12 @@ public:
   virtual std::optional<LayerUse> match(mlir::Operation *op) const = 0;
   /// Whether the rule all-linear takes layers of the kind.
   virtual bool isLinear() const { return false; }
+  /// Returns the dimensions of the weight that outputs are along, and that
+  /// products are added up over; nothing of layers without products.
+  virtual std::optional<std::pair<int64_t, int64_t>>
+  getMatrixDims(const LayerUse &use) const {
+    return isTransposed(use) ? std::pair(1, 0) : std::pair(0, 1);
+  }
   /// Whether the weight is [in, out], and not [out, in].
   virtual bool isTransposed(const LayerUse &use) const { return false; }
   /// Returns why a layer cannot have an adapter, as words after its path;

@@ -100,4 +100,46 @@ def EncodeBase : Pass<"ingot-encode-base", "::mlir::ModuleOp"> {
   let statistics = [Statistic<"numEncoded", "encoded", "weights encoded">];
 }
 
+def PruneWeights : Pass<"ingot-prune-weights", "::mlir::ModuleOp"> {
+  let summary = "chooses the weights that are pruned";
+  let description = [{
+    Gives the weights of linear layers and convolutions of `@forward` that are trained the attribute `ingot.pruning`,
+    by the first rule that takes them. A rule without an expression takes those that nothing else reads. One with an
+    expression takes a weight whose name, or whose layer's path, the expression finds, and any other parameter that it
+    matches from the first to the last letter.
+
+    | rule | what becomes zero |
+    |---|---|
+    | `SHARE` | that share of the elements |
+    | `N:M` | all but N of each M elements that follow each other along the dimension that products are added up over |
+    | `block:RxC,share=SHARE` | that share of blocks of R outputs and C inputs |
+
+    The dimension of inputs is that which the layer adds up over, however the weight is stored; that of a convolution
+    is its input channels. It has to be a multiple of M or C, and that of outputs one of R. Numbers are rounded, halves
+    to even.
+
+    The optimizer gives such weights states of bits, and keeps elements at zero whose bit is set
+    (`--ingot-apply-optimizer`). Which these are, the runtime chooses between steps, after those that `schedule` names:
+    the ones of the least magnitude, of blocks of the least sum of squares, of equal ones the first; never fewer than
+    before. With `schedule=BEGIN:END:EVERY` their share after step t is share (1 - (1 - (t - BEGIN) / (END - BEGIN))^3)
+    (Zhu and Gupta, "To prune, or not to prune: exploring the efficacy of pruning for model compression", 2017), for
+    t = BEGIN, BEGIN + EVERY and so on, and END.
+
+    Before, with `prune=2:4`:
+    ```mlir
+    ingot.state parameter @up.weight : tensor<8x4xf32> = ...
+    %y = ingot.matmul %x, %w transposed : (tensor<16x4xf32>, tensor<8x4xf32>) -> tensor<16x8xf32>
+    ```
+    After:
+    ```mlir
+    ingot.state parameter @up.weight : tensor<8x4xf32> = ... {ingot.pruning = {weight = @up.weight, share = 0.5 : f64,
+        blocks = 32, output_dim = 0, input_dim = 1, group = 4, begin = 0, end = 0, every = 1, ...}}
+    ```
+  }];
+  let options = [
+    ListOption<"prune", "prune", "::ingot::PruneRule",
+               "WHAT@REGEX: what is pruned of the weights that no rule before it takes">];
+  let statistics = [Statistic<"numPruned", "pruned", "weights that are pruned">];
+}
+
 #endif // INGOT_PASSES_ADAPT_PASSES_TD

@@ -15,6 +15,7 @@
 #include "dialects/ingot/support/Imported.h"
 #include "dialects/ingot/support/Remarks.h"
 #include "passes/autodiff/Optimizers.h"
+#include "passes/autodiff/PrunedWeights.h"
 #include "passes/options/OptionValues.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/StringSaver.h"
@@ -111,6 +112,8 @@ struct Shared {
   Value clipFactor;
   /// The number of this step.
   Value step;
+  /// The elements that updates keep at zero.
+  PrunedWeights &pruned;
 };
 
 struct ApplyOptimizer : public ingot::impl::ApplyOptimizerBase<ApplyOptimizer> {
@@ -559,6 +562,9 @@ void ApplyOptimizer::updateParameter(OpBuilder &builder, Request &request,
     for (auto [moment, old] : llvm::zip_equal(one.moments, before))
       moment = choose(moment, old);
   }
+  value = shared.pruned.clear(builder, symbol, value);
+  for (Value &moment : one.moments)
+    moment = shared.pruned.clear(builder, symbol, moment);
   ResultList next;
   next.addState(symbol, a.cast(value, stored.getElementType()));
   result = next.entries.front();
@@ -700,9 +706,14 @@ void ApplyOptimizer::runOnOperation() {
   const Hyperparameters &hyper = *added;
   addAccumulators(step, *request);
   OpBuilder builder(step.getReturn());
+  // Before anything is computed from gradients.
+  PrunedWeights pruned(step, results);
+  for (ResultList::Entry &entry : results.entries)
+    if (entry.gradient())
+      entry.value = pruned.clear(builder, entry.gradient(), entry.value);
   Location loc = NameLoc::get(builder.getStringAttr(request->name));
   Arithmetic a(builder, loc);
-  Shared shared;
+  Shared shared{{}, {}, pruned};
   // The norm leaves out what does not change in this step.
   auto startStep = [&] {
     shared.step = countSteps(step, a, results);

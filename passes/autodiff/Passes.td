@@ -184,6 +184,9 @@ def ApplyOptimizer : Pass<"ingot-apply-optimizer", "::mlir::ModuleOp"> {
     With `optimizer-precision=bf16`, the moments of f32 updates are stored in bf16: they are read as f32, and written by
     `ingot.stochastic_round`, whose random numbers depend only on the step and the parameter, so that all ranks agree.
 
+    Of weights with `ingot.pruning`, gradient, next value and moments of the weight's shape are zero where a bit is set
+    of a moment of ui8, which is added and has the attribute then.
+
     An imported step may come with an optimizer: the module attribute `ingot.given_optimizer` has its `name` and
     defaults of hyperparameters, `clip_norm` if it clips, and moments that exist already are used.
 

@@ -68,7 +68,14 @@ EmbeddedSession::EmbeddedSession(
   std::string weights = options.weights ? options.weights : "";
   initializeState(session, seed, weights, console);
   startAdapters(session, weights);
+  pruner = openPruner(session);
+  pruneWeights();
   session.storeState();
+}
+
+void EmbeddedSession::pruneWeights() {
+  if (pruner)
+    pruner->prune(steps);
 }
 
 //===----------------------------------------------------------------------===//
@@ -243,6 +250,8 @@ void EmbeddedSession::step(std::span<const ingot_input> inputs,
     session.run(function, hyperparameters, batch);
   }
   ++steps;
+  if (pruner && pruner->isDue(steps))
+    pruneWeights();
   read(last, results);
 }
 
@@ -422,9 +431,10 @@ void EmbeddedSession::reset(uint64_t seed) {
               static_cast<size_t>(loaded->manifest.stateBytes));
   initializeState(session, seed, "", console);
   startAdapters(session, "");
+  steps = 0;
+  pruneWeights();
   session.storeState();
   isTorn = false;
-  steps = 0;
   resumed.reset();
   folders.clear();
 }

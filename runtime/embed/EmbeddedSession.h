@@ -13,6 +13,7 @@
 #include "runtime/core/console/Console.h"
 #include "runtime/embed/ModelLists.h"
 #include "runtime/embed/SessionScope.h"
+#include "runtime/trainer/pruning/Pruner.h"
 #include "runtime/trainer/session/ModuleChoice.h"
 #include "runtime/trainer/session/Session.h"
 
@@ -80,12 +81,16 @@ private:
   const StateSpec &findState(const std::string &name, size_t bytes,
                              DType type) const;
   CheckpointInfo describe() const;
+  /// Prunes what is due now, if the model is pruned.
+  void pruneWeights();
 
   std::unique_ptr<const SessionSettings> settings;
   Console console;
   std::shared_ptr<const LoadedModule> loaded;
   ModelLists lists;
   Session session;
+  /// Null unless the model is pruned.
+  std::unique_ptr<Pruner> pruner;
   std::map<std::string, double> hyperparameters;
   uint64_t seed;
   int64_t steps = 0;

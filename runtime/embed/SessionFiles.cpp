@@ -84,9 +84,10 @@ void EmbeddedSession::resume(const std::string &path) {
         restoreState(session, saved, file);
       },
       [&](const Error &problem) { console.warn(problem); });
+  steps = info.step;
+  pruneWeights();
   session.storeState();
   isTorn = false;
-  steps = info.step;
   seed = static_cast<uint64_t>(info.seed);
   if (info.settings) {
     for (const auto &[name, value] : info.settings->hyperparameters)
@@ -110,6 +111,8 @@ void EmbeddedSession::load(const std::string &path) {
   requireStates();
   session.fetchState();
   loadWeightsFile(session, path, console);
+  if (pruner)
+    pruner->clear();
   session.storeState();
 }
 

@@ -124,6 +124,8 @@ void MetricsLog::write(const StepMetrics &metrics) {
     line["loss_scale"] = shortenFloat(*metrics.lossScale);
   if (metrics.isGuarded)
     line["skipped"] = metrics.skipped;
+  if (metrics.pruned)
+    line["pruned"] = *metrics.pruned;
   line["step_ms"] = roundTo(metrics.stepMs, 3);
   line["samples_per_s"] = roundTo(metrics.samplesPerSecond, 1);
   line["epoch"] = metrics.epoch;

@@ -36,6 +36,8 @@ struct StepMetrics {
   /// skipped, if it can be.
   std::optional<float> lossScale;
   bool isGuarded = false, skipped = false;
+  /// The part of the weights that can be pruned which is pruned after the step.
+  std::optional<double> pruned = std::nullopt;
   /// The epoch, from 1, and the seconds since the run began or was resumed.
   int64_t epoch = 0;
   double elapsed = 0;

@@ -69,8 +69,12 @@ LogicalResult StateOp::verify() {
     return emitOpError("C8: a state that is split into halves must be an f32 "
                        "parameter and name both halves");
   switch (getRole()) {
-  case Role::Parameter:
   case Role::Moment:
+    if (!isa<FloatType>(element) && !element.isUnsignedInteger(8))
+      return emitOpError("C2: a moment must be floating point or ui8, got ")
+             << type;
+    return success();
+  case Role::Parameter:
   case Role::Residual:
   case Role::Basis:
   case Role::Magnitudes:

@@ -29,6 +29,8 @@ void TensorBoard::write(const StepMetrics &metrics) {
     summary.addScalar("train/loss_scale", *metrics.lossScale);
   if (metrics.isGuarded)
     summary.addScalar("train/skipped", metrics.skipped);
+  if (metrics.pruned)
+    summary.addScalar("train/pruned", *metrics.pruned);
   summary.addScalar("train/epoch", static_cast<double>(metrics.epoch));
   summary.addScalar("speed/step_ms", metrics.stepMs);
   summary.addScalar("speed/samples_per_s", metrics.samplesPerSecond);

@@ -10,6 +10,7 @@
 #include "runtime/trainer/hooks/MemoryHook.h"
 #include "runtime/trainer/hooks/ParameterInspector.h"
 #include "runtime/trainer/hooks/ProfileHook.h"
+#include "runtime/trainer/hooks/PruneHook.h"
 #include "runtime/trainer/hooks/RankCheck.h"
 #include "runtime/trainer/hooks/StepTimer.h"
 #include "runtime/trainer/hooks/TimeLimitHook.h"
@@ -35,6 +36,10 @@ StepHooks ingot::runtime::makeHooks(const RunContext &context,
   auto add = [&]<typename Hook>(std::unique_ptr<Hook> hook) {
     hooks.push_back(std::move(hook));
   };
+  // Before others look at the weights.
+  if (auto pruner = openPruner(context.session))
+    add(std::make_unique<PruneHook>(std::move(pruner), context,
+                                    seams.checkpointing, seams.plan.getStep()));
   if (options.observe.watch)
     add(std::make_unique<WatchHook>(context));
   if (options.observe.checkMemory)

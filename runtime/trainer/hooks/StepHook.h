@@ -58,6 +58,8 @@ public:
   /// Called when the functions of the step have run, or were started on a
   /// device with queues. Throws Error to end the run.
   virtual void checkStep() {}
+  /// Adds what it knows to the results of a step, before others have them.
+  virtual void addMetrics(StepMetrics &) {}
   /// Called with the results of steps in order. What is thrown for a step that
   /// is not finite comes after it.
   virtual void addResults(const StepResults &) {}

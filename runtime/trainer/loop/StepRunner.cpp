@@ -185,6 +185,8 @@ void StepRunner::finish(size_t inFlight) {
     started.pop_front();
     StepMetrics metrics = read(step);
     for (const auto &hook : hooks)
+      hook->addMetrics(metrics);
+    for (const auto &hook : hooks)
       hook->addResults({metrics, step.data, step.dataMs});
     bool endsEpoch = plan.endsEpoch(step.number);
     progress.add(metrics, endsEpoch, step.number == plan.getTotal(),

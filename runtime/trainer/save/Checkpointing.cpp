@@ -7,6 +7,7 @@
 #include "runtime/core/Error.h"
 #include "runtime/core/console/Console.h"
 #include "runtime/trainer/adapters/AdapterPart.h"
+#include "runtime/trainer/pruning/Pruner.h"
 #include "runtime/trainer/run/Outcome.h"
 #include "runtime/trainer/run/Resume.h"
 #include "runtime/trainer/state/ShardedModel.h"
@@ -144,6 +145,15 @@ void Checkpointing::completeWeights() {
 void Checkpointing::updateAverage() {
   completeWeights();
   average->update();
+}
+
+void Checkpointing::pruneWeights(Pruner &pruner, int64_t steps) {
+  completeWeights();
+  if (!pruner.prune(steps) || !average)
+    return;
+  average->exchange();
+  pruner.clear();
+  average->exchange();
 }
 
 void Checkpointing::exchangeAverage() {

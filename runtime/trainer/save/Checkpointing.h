@@ -21,6 +21,7 @@
 namespace ingot::runtime {
 
 class Error;
+class Pruner;
 
 class Checkpointing {
 public:
@@ -50,6 +51,9 @@ public:
   WeightAverage *getAverage() { return average ? &*average : nullptr; }
   /// Takes the weights after an update into the average.
   void updateAverage();
+  /// Prunes what is due after that many steps, of the average too, where there
+  /// is more than before.
+  void pruneWeights(Pruner &pruner, int64_t steps);
   /// Exchanges the weights and their average, if there is one.
   void exchangeAverage();
 

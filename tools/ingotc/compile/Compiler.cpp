@@ -22,6 +22,7 @@
 #include "passes/Registration.h"
 #include "passes/targets/Passes.h"
 #include "passes/targets/host/BuildManifest.h"
+#include "passes/targets/host/DescribePruning.h"
 #include "passes/targets/host/ManifestWriter.h"
 #include "passes/targets/host/Object.h"
 #include "passes/targets/host/Passes.h"
@@ -292,6 +293,9 @@ std::string Compiler::manifest() {
       described.classNames.push_back(name.getAsString()->str());
   }
   llvm::json::Value json = ManifestWriter::write(described);
+  if (auto pruning = describePruning(*model.module); !pruning.empty())
+    (*json.getAsObject())[runtime::kPruningKey] =
+        ManifestWriter::write(pruning);
   if (!options.report.empty())
     writeText(options.report,
               makeReport(*json.getAsObject(), Machine::of(*model.module),
@@ -478,6 +482,7 @@ int Compiler::run(LinkInput &link, size_t index) {
   link.hasPictures =
       options.emit == "exe" && takesPictures(runtime::parseManifest(text));
   link.hasAdapters = !runtime::parseManifest(text).adapters.empty();
+  link.isPruned = !describePruning(*model.module).empty();
   link.hasEncodings =
       llvm::any_of(
           model.module->getOps<StateOp>(),

@@ -319,6 +319,8 @@ static void addParts(const LinkInput &input, const std::vector<LinkLine> &lines,
     args.insert(args.end(), {"-u", "ingot_picture_codecs"});
   if (input.hasAdapters)
     args.insert(args.end(), {"-u", "ingot_adapters"});
+  if (input.isPruned)
+    args.insert(args.end(), {"-u", "ingot_pruning"});
   if (input.hasEncodings)
     args.insert(args.end(),
                 {"-u", "ingot_encoded_states", "-u", "ingot_exported_codes"});

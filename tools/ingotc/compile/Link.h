@@ -38,6 +38,8 @@ struct LinkInput {
   bool hasEncodings = false;
   /// Whether what merges, reads and writes adapters is linked.
   bool hasAdapters = false;
+  /// Whether what prunes weights is linked.
+  bool isPruned = false;
   /// The level of x86-64 that every processor has on which the trainer runs:
   /// kernels for lower ones are left out.
   abi::CpuLevel level = abi::CpuLevel::Baseline;

@@ -11,7 +11,7 @@ ingot.state parameter @w : tensor<2xi64> = dense<0> : tensor<2xi64>
 
 // -----
 
-// expected-error @+1 {{C2: a moment must be floating point, got 'tensor<2xi64>'}}
+// expected-error @+1 {{C2: a moment must be floating point or ui8, got 'tensor<2xi64>'}}
 ingot.state moment @m : tensor<2xi64> = dense<0> : tensor<2xi64>
 
 // -----
