@@ -32,8 +32,8 @@ public:
   virtual std::optional<LayerUse> match(mlir::Operation *op) const = 0;
   /// Whether the rule all-linear takes layers of the kind.
   virtual bool isLinear() const { return false; }
-  /// Returns the dimensions of the weight that outputs are along, and that
-  /// products are added up over; nothing of layers without products.
+  /// Returns the dimensions of the weight that outputs are along, and that the
+  /// product reduces; nothing of layers without products.
   virtual std::optional<std::pair<int64_t, int64_t>>
   getMatrixDims(const LayerUse &use) const {
     return isTransposed(use) ? std::pair(1, 0) : std::pair(0, 1);

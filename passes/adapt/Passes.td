@@ -111,10 +111,10 @@ def PruneWeights : Pass<"ingot-prune-weights", "::mlir::ModuleOp"> {
     | rule | what becomes zero |
     |---|---|
     | `SHARE` | that share of the elements |
-    | `N:M` | all but N of each M elements that follow each other along the dimension that products are added up over |
+    | `N:M` | all but N of each M elements that follow each other along the dimension that the product reduces |
     | `block:RxC,share=SHARE` | that share of blocks of R outputs and C inputs |
 
-    The dimension of inputs is that which the layer adds up over, however the weight is stored; that of a convolution
+    The dimension of inputs is that which the product reduces, however the weight is stored; that of a convolution
     is its input channels. It has to be a multiple of M or C, and that of outputs one of R. Numbers are rounded, halves
     to even.
 

@@ -20,8 +20,8 @@ namespace ingot::runtime {
 /// The key of the list in the manifest.
 inline constexpr char kPruningKey[] = "pruning";
 
-/// The pattern in which a weight is pruned. The runtime chooses blocks of the least
-/// magnitude between steps, and steps keep at zero what it has chosen.
+/// The pattern in which a weight is pruned. The runtime chooses blocks of the
+/// least magnitude between steps, and steps keep at zero what it has chosen.
 struct PruningSpec {
   /// The weight, and the state with a bit for each of its elements, in order
   /// and the lowest bit of a byte first: set where an element is pruned.
@@ -31,8 +31,8 @@ struct PruningSpec {
   /// All blocks. The numbers of those that are pruned are rounded, halves to
   /// even.
   int64_t blocks = 0;
-  /// The dimensions of outputs, and of inputs, over which products with the
-  /// weight are added up; absent where blocks are single elements.
+  /// The dimensions of outputs, and of inputs, which products with the weight
+  /// reduce; absent where blocks are single elements.
   std::optional<int64_t> outputDim, inputDim;
   /// The elements of a block along both.
   int64_t rows = 1, columns = 1;

@@ -15,7 +15,7 @@
 // REMARK:      remark: [Missed] PrunedWeight | {{.*}} Reason="it is not trained", weight=frozen.weight
 // REMARK:      remark: [Missed] PrunedWeight | {{.*}} Reason="something else than layers reads it, such as a lookup", weight=table
 
-// Groups are along what products are added up over: the last dimension, the
+// Groups are along the dimension that a product reduces: the last dimension, the
 // first one, and the channels of inputs. Six of these are no multiple of four.
 // GROUPS:      @up.weight {{.*}}blocks = 64 : i64, columns = 1 : i64, end = 7 : i64, every = 1 : i64, group = 4 : i64, input_dim = 1 : i64, output_dim = 0 : i64, rows = 1 : i64, share = 5.000000e-01
 // GROUPS:      @down.weight {{.*}}group = 4 : i64, input_dim = 0 : i64, output_dim = 1 : i64

@@ -111,6 +111,23 @@ def library_losses(ingot):
     check(peak == state + arena, f"--inspect says {peak}, the library {state} and {arena}")
 
 
+@case("library-pruned")
+def library_pruned(ingot):
+    """A library prunes what the trainer does, after the same steps, and goes on from its checkpoint."""
+    g = golden("cnn")
+    flags = [*g.compile_flags("adamw"), "--prune", "0.7,schedule=2:9:2"]
+    library, trainer = compile_library(ingot, g.model, flags, "pruned"), ingot.compile(g.model, *flags)
+    folder = write_batches(ingot, g, ("x", "labels"), g.batch)
+    program = build(ingot, SOURCES / "losses.c", library)
+    run, theirs = ["--data", g.data, "--no-shuffle", "--steps"], ingot.path("theirs")
+    ingot.succeed([trainer, *run, STEPS, "--save", theirs], env=ENV)
+    for steps, start in ((STEPS, []), (2 * STEPS, [theirs, theirs])):
+        exported, want = ingot.path(f"library-{steps}.onnx"), ingot.path(f"trainer-{steps}.onnx")
+        ingot.succeed([program, folder, STEPS, exported, *start], env=ENV)
+        ingot.succeed([trainer, *run, steps, "--export", want], env=ENV)
+        check(exported.read_bytes() == want.read_bytes(), f"the model after {steps} steps differs from the trainer's")
+
+
 @case("library-manners")
 def library_manners(ingot):
     """Opened often, forked, with counted allocations: the process is as before, and nothing is printed."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pruned weights: exact shares after each step, patterns along what is added up, and what files hold."""
+"""Pruned weights: exact shares after each step, patterns along the reduced dimension, and what files hold."""
 
 import json
 
@@ -154,7 +154,7 @@ def as_groups(name, weight, size):
 
 @case("pruning-patterns")
 def patterns(ingot):
-    """2:4 is along what is added up in both layouts and of filters, and blocks are of outputs by inputs."""
+    """2:4 is along the reduced dimension in both layouts and of filters, and blocks are of outputs by inputs."""
     rng = np.random.default_rng(0)
     model, data = ingot.path("both.onnx"), ingot.path("data.npz")
     base = both_ways(model, rng.standard_normal)
