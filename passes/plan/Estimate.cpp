@@ -25,97 +25,89 @@ RankPlan BlockTraces::replay(const Cluster &cluster, int64_t ranks,
   return plan;
 }
 
-template <typename Get> double BlockTraces::sum(Get get) const {
+double BlockTraces::getComputeSeconds(bool isMicro) const {
+  auto get = [&](const Trace &trace) {
+    return Trace::getComputeSeconds(isMicro ? trace.micro : trace.step,
+                                    /*isShared=*/false);
+  };
   double base = get(few), all = base;
   for (const More &one : more)
     all += one.times * (get(one.trace) - base);
   return all;
 }
 
-double BlockTraces::getComputeSeconds(bool isShared) const {
-  return sum(
-      [&](const Trace &trace) { return trace.getComputeSeconds(isShared); });
-}
-
-double BlockTraces::getParameterBytes() const {
-  return sum([](const Trace &trace) {
-    return static_cast<double>(trace.parameterBytes);
-  });
-}
-
 //===----------------------------------------------------------------------===//
 // Estimator
 //===----------------------------------------------------------------------===//
 
-bool Estimator::knows(const Layout &layout) const {
-  auto found = groups.find(layout.tensor);
-  return found != groups.end() && found->second.stages[layout.zero];
+const BlockTraces *Estimator::sample(Layout layout, int64_t samples) {
+  layout.batch = samples;
+  layout.microBatches = std::min<int64_t>(2, layout.microBatches);
+  auto [found, isNew] = traces.try_emplace(layout.describe());
+  if (isNew)
+    found->second = compile(layout);
+  return found->second ? &*found->second : nullptr;
 }
 
-double Estimator::getTimes(const Layout &layout) const {
-  return static_cast<double>(layout.batch) /
-         static_cast<double>(groups.at(layout.tensor).samples);
-}
-
-Estimator::Work Estimator::getWork(const Layout &layout) const {
-  const GroupTraces &traces = groups.at(layout.tensor);
-  // Where ranks share updates, they can be told from the rest.
-  double update = 0;
-  for (const std::optional<BlockTraces> &stage : traces.stages)
-    if (stage)
-      update = std::max(update, stage->getComputeSeconds(/*isShared=*/true));
-  double inWork = traces.stage == 0 ? update : 0;
-  auto getSeconds = [&](const BlockTraces &steps) {
-    return steps.getComputeSeconds(/*isShared=*/false) - inWork;
-  };
+std::optional<Estimator::Growth> Estimator::getGrowth(const Layout &layout) {
+  if (layout.batch == getSamples())
+    return Growth();
+  // Shards and where they are exchanged do not depend on the samples.
+  Layout plain = layout;
+  plain.microBatches = 1;
+  plain.inner = 1;
+  const BlockTraces *one = sample(plain, getSamples()),
+                    *two = sample(plain, 2 * getSamples());
+  if (!one || !two)
+    return std::nullopt;
+  double times = static_cast<double>(layout.batch - getSamples()) /
+                 static_cast<double>(getSamples());
+  Cluster none;
   auto getBytes = [&](const BlockTraces &steps) {
-    Cluster none;
     return static_cast<double>(steps.replay(none, layout.tensor).memoryBytes);
   };
-  // What as many samples again add.
-  auto getMore = [&](auto get) {
-    return (getTimes(layout) - 1) * (get(traces.two) - get(traces.one));
+  return Growth{times * (two->getComputeSeconds(/*isMicro=*/false) -
+                         one->getComputeSeconds(/*isMicro=*/false)),
+                times * (getBytes(*two) - getBytes(*one))};
+}
+
+std::optional<ReplayScale> Estimator::getScale(const Layout &layout) {
+  const BlockTraces *steps = sample(layout, getSamples());
+  std::optional<Growth> growth = getGrowth(layout);
+  if (!steps || !growth)
+    return std::nullopt;
+  ReplayScale scale;
+  scale.microBatches = layout.microBatches;
+  scale.exchange =
+      static_cast<double>(layout.batch) / static_cast<double>(getSamples());
+  auto grow = [&](bool isMicro) {
+    double seconds = steps->getComputeSeconds(isMicro);
+    return seconds > 0 ? (seconds + growth->seconds) / seconds : 1;
   };
-  double first = getSeconds(traces.one);
-  return {first + getMore(getSeconds), first, update, getMore(getBytes)};
+  scale.compute = grow(/*isMicro=*/false);
+  scale.micro = grow(/*isMicro=*/true);
+  return scale;
 }
 
-double Estimator::getBound(const Layout &layout) const {
-  return scale * static_cast<double>(layout.microBatches) *
-         getWork(layout).seconds;
+double Estimator::getBound(Layout layout) {
+  layout.inner = 1;
+  layout.kept = Layout::kKeepsAll;
+  std::optional<ReplayScale> scale = getScale(layout);
+  if (!scale)
+    return 0;
+  const BlockTraces *steps = sample(layout, getSamples());
+  double others = static_cast<double>(layout.microBatches - 1);
+  return scale->compute * steps->getComputeSeconds(/*isMicro=*/false) +
+         others * scale->micro * steps->getComputeSeconds(/*isMicro=*/true) +
+         steps->replay(cluster, layout.tensor, *scale).exposedSeconds;
 }
 
-RankPlan Estimator::estimate(const Layout &layout) const {
-  const GroupTraces &traces = groups.at(layout.tensor);
-  const BlockTraces &steps = *traces.stages[layout.zero];
-  Work work = getWork(layout);
-  // The calls of the stage that was compiled; without ZeRO the update is one of
-  // them, and does not grow with the batch.
-  double own = layout.zero == 0 ? work.updateSeconds : 0;
-  ReplayScale factors{(work.seconds + own) / (work.first + own),
-                      getTimes(layout), scale};
-  RankPlan step = steps.replay(cluster, layout.ranks, factors);
-  RankPlan plan = step;
-  if (layout.microBatches > 1) {
-    auto others = static_cast<double>(layout.microBatches - 1);
-    RankPlan micro = step;
-    double update = scale * work.updateSeconds;
-    if (layout.zero > 0)
-      update /= static_cast<double>(layout.getDataRanks());
-    if (layout.zero < 3) {
-      // Micro-batches exchange what the next call needs only.
-      micro = steps.replay(cluster, layout.tensor, factors);
-      update = scale * work.updateSeconds;
-    }
-    micro.memoryBytes = 0;
-    micro.stepSeconds -= update;
-    micro.computeSeconds -= update;
-    plan.add(micro, others);
-    double sums = steps.getParameterBytes();
-    if (layout.zero == 3)
-      sums /= static_cast<double>(layout.getDataRanks());
-    plan.memoryBytes += static_cast<int64_t>(sums);
-  }
-  plan.memoryBytes += static_cast<int64_t>(work.extraBytes);
+std::optional<RankPlan> Estimator::estimate(const Layout &layout) {
+  std::optional<ReplayScale> scale = getScale(layout);
+  if (!scale)
+    return std::nullopt;
+  RankPlan plan =
+      sample(layout, getSamples())->replay(cluster, layout.ranks, *scale);
+  plan.memoryBytes += static_cast<int64_t>(getGrowth(layout)->bytes);
   return plan;
 }

@@ -2,7 +2,8 @@
 //===----------------------------------------------------------------------===//
 //
 // The time and the memory of a step in any layout, from a few steps that were
-// compiled: of a model with two numbers of blocks, a sample, and two of them.
+// compiled: of a model with two numbers of blocks, with and without
+// micro-batches, of a sample and of two of them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,7 +13,7 @@
 #include "passes/plan/Layout.h"
 #include "passes/plan/Replay.h"
 
-#include <array>
+#include <functional>
 #include <map>
 #include <optional>
 
@@ -31,58 +32,47 @@ struct BlockTraces {
 
   RankPlan replay(const Cluster &cluster, int64_t ranks,
                   ReplayScale scale = {}) const;
-  /// Return what Trace::getComputeSeconds() and Trace::parameterBytes are of
-  /// all blocks.
-  double getComputeSeconds(bool isShared) const;
-  double getParameterBytes() const;
-
-private:
-  template <typename Get> double sum(Get get) const;
-};
-
-/// The steps that were compiled for one number of ranks that compute together.
-struct GroupTraces {
-  /// The samples of these steps' micro-batches.
-  int64_t samples = 1;
-  /// By stage of ZeRO.
-  std::array<std::optional<BlockTraces>, 4> stages;
-  /// The stage that the following were compiled for, with as many samples and
-  /// twice as many.
-  unsigned stage = 0;
-  BlockTraces one, two;
+  /// Returns what Trace::getComputeSeconds() is of all blocks: of calls whose
+  /// work ranks do not share, of the last micro-batch or of one before it.
+  double getComputeSeconds(bool isMicro) const;
 };
 
 class Estimator {
 public:
-  /// `scale`: how long calls take by the model of the machine that knows most,
-  /// as a multiple of their bounds.
-  Estimator(const Cluster &cluster, double scale)
-      : cluster(cluster), scale(scale) {}
+  /// Compiles the steps of a layout; nothing if that is not possible.
+  using Compile =
+      std::function<std::optional<BlockTraces>(const Layout &layout)>;
 
-  void add(int64_t tensor, GroupTraces traces) {
-    groups[tensor] = std::move(traces);
-  }
-  /// Whether steps were compiled from which the layout's can be estimated.
-  bool knows(const Layout &layout) const;
-  /// Returns the estimate for a layout that it knows.
-  RankPlan estimate(const Layout &layout) const;
-  /// Returns less time than the step of a layout takes.
-  double getBound(const Layout &layout) const;
+  /// `samples`: those of the micro-batches of steps that are compiled; 0 for
+  /// one, and two to see what a further one adds.
+  Estimator(const Cluster &cluster, Compile compile, int64_t samples = 0)
+      : cluster(cluster), compile(std::move(compile)), given(samples) {}
+
+  /// Returns the estimate for a layout; nothing if it cannot be compiled.
+  std::optional<RankPlan> estimate(const Layout &layout);
+  /// Returns less time than the step of a layout takes: that of its calls, and
+  /// of what ranks that compute it together exchange.
+  double getBound(Layout layout);
 
 private:
-  /// The time of calls of a micro-batch, as it is in the layout and as it was
-  /// compiled, that of the update, and the memory that the layout's batch takes
-  /// beyond what was compiled.
-  struct Work {
-    double seconds, first, updateSeconds, extraBytes;
+  /// What micro-batches of a layout take more than those of the steps that were
+  /// compiled: time and memory.
+  struct Growth {
+    double seconds = 0, bytes = 0;
   };
-  Work getWork(const Layout &layout) const;
-  /// The samples of a micro-batch, by those of the steps that were compiled.
-  double getTimes(const Layout &layout) const;
+  std::optional<Growth> getGrowth(const Layout &layout);
+  /// Returns how the layout's step differs from the one that is compiled for
+  /// it.
+  std::optional<ReplayScale> getScale(const Layout &layout);
+  /// Returns steps of the layout, with that many samples and with micro-batches
+  /// if it has some. They are compiled once.
+  const BlockTraces *sample(Layout layout, int64_t samples);
+  int64_t getSamples() const { return given > 0 ? given : 1; }
 
   const Cluster &cluster;
-  double scale;
-  std::map<int64_t, GroupTraces> groups;
+  Compile compile;
+  int64_t given;
+  std::map<std::string, std::optional<BlockTraces>> traces;
 };
 
 } // namespace ingot

@@ -22,6 +22,14 @@ struct Layout {
   unsigned zero = 0;
   /// The samples of a micro-batch, and the micro-batches of a step.
   int64_t batch = 1, microBatches = 1;
+  /// The ranks that have all shards of --zero among them; 1 if all along data
+  /// have.
+  int64_t inner = 1;
+  /// The percentage of the activations that is kept, at least: what is not is
+  /// computed again.
+  int64_t kept = kKeepsAll;
+
+  static constexpr int64_t kKeepsAll = 100;
 
   int64_t getDataRanks() const { return ranks / tensor; }
 

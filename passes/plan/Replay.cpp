@@ -28,7 +28,8 @@ public:
   Player(const Trace &trace, const Cluster &cluster, int64_t ranks,
          ReplayScale scale)
       : trace(trace), cluster(cluster), scale(scale),
-        dataRanks(std::max<int64_t>(1, ranks / trace.group)) {
+        dataRanks(std::max<int64_t>(1, ranks / trace.group)),
+        shardRanks(trace.getShardRanks(ranks)) {
     plan.ranks = ranks;
   }
 
@@ -40,15 +41,17 @@ public:
       takeStep();
     }
     plan.stepSeconds = now;
-    plan.memoryBytes = trace.getBytes(dataRanks);
+    plan.memoryBytes = trace.getBytes(shardRanks);
     return plan;
   }
 
 private:
   void takeStep() {
-    for (int64_t i = 1; i < trace.microBatches; ++i)
-      play(trace.micro);
-    play(trace.step);
+    int64_t count =
+        scale.microBatches > 0 ? scale.microBatches : trace.microBatches;
+    for (int64_t i = 1; i < count; ++i)
+      play(trace.micro, scale.micro);
+    play(trace.step, scale.compute);
   }
 
   /// Exchanges that are in flight continue in the next step, which starts now.
@@ -60,11 +63,11 @@ private:
     plan = RankPlan{plan.ranks};
   }
 
-  void play(const std::vector<TraceItem> &items) {
+  void play(const std::vector<TraceItem> &items, double grown) {
     for (const TraceItem &item : items)
       switch (item.kind) {
       case TraceItem::Compute:
-        compute(item);
+        compute(item, grown);
         break;
       case TraceItem::Start:
         begin(item);
@@ -80,17 +83,52 @@ private:
       }
   }
 
+  /// The ranks that exchange something, each the `stride`th.
+  struct Members {
+    int64_t ranks, stride;
+  };
+
+  /// Returns those that differ along axes; the others along data have the
+  /// numbers between them.
+  Members getMembers(int32_t axes) const {
+    Members members{1, 1};
+    auto add = [&](bool isMember, int64_t ranks) {
+      if (isMember)
+        members.ranks *= ranks;
+      else if (members.ranks == 1)
+        members.stride *= ranks;
+    };
+    add((axes & ~(INGOT_DATA | INGOT_INNER)) != 0, trace.group);
+    add((axes & INGOT_INNER) != 0, std::min(trace.inner, dataRanks));
+    add((axes & INGOT_DATA) != 0,
+        std::max<int64_t>(1, dataRanks / trace.inner));
+    return members;
+  }
+
+  /// Starts an exchange of a bucket. Where groups along `inner` have all shards
+  /// among them, these gather and scatter, and scattered sums are added up over
+  /// the groups.
   void begin(const TraceItem &item) {
-    if (dataRanks == 1)
-      return;
     Exchange kind = item.isCompressed ? Exchange::AllGather : item.exchange;
-    double bytes = item.isCompressed
-                       ? static_cast<double>(dataRanks) * item.bytes
-                       : item.bytes;
-    double seconds = cluster.getSeconds(kind, bytes, dataRanks, trace.group);
+    constexpr int32_t both = INGOT_DATA | INGOT_INNER;
+    bool isOfShards =
+        trace.inner > 1 && item.axes == both && kind != Exchange::AllReduce;
+    send(item, kind, isOfShards ? INGOT_INNER : item.axes, item.bytes);
+    if (isOfShards && kind == Exchange::ReduceScatter)
+      send(item, Exchange::AllReduce, INGOT_DATA,
+           item.bytes / static_cast<double>(trace.inner));
+  }
+
+  void send(const TraceItem &item, Exchange kind, int32_t axes, double bytes) {
+    auto [ranks, stride] = getMembers(axes);
+    if (ranks == 1)
+      return;
+    if (item.isCompressed)
+      bytes *= static_cast<double>(ranks);
+    double seconds = cluster.getSeconds(kind, bytes, ranks, stride);
     linkFree = std::max(now, linkFree) + seconds;
     count(seconds, bytes);
-    double host = cluster.getHostSeconds(kind, bytes, dataRanks);
+    double host = cluster.getHostSeconds(kind, bytes, ranks);
     plan.hostSeconds += host;
     now += host;
     ends[item.number] = linkFree;
@@ -106,10 +144,9 @@ private:
   /// Others wait meanwhile, also for links that exchange something else.
   void exchange(const TraceItem &item) {
     double bytes = scale.exchange * item.bytes;
-    int64_t ranks = item.among == TraceItem::Group  ? trace.group
-                    : item.among == TraceItem::Data ? dataRanks
-                                                    : dataRanks * trace.group;
-    int64_t stride = item.among == TraceItem::Data ? trace.group : 1;
+    auto [ranks, stride] = getMembers(item.axes);
+    if (ranks == 1)
+      return;
     double seconds =
         item.times * cluster.getSeconds(item.exchange, bytes, ranks, stride);
     double host =
@@ -141,14 +178,14 @@ private:
     plan.exchangedBytes += bytes;
   }
 
-  void compute(const TraceItem &item) {
+  void compute(const TraceItem &item, double grown) {
     double seconds = item.seconds;
     // Ranks share what is computed of a bucket in shards.
     if (item.isShared)
       seconds =
           trace.launchSeconds + std::max(0.0, seconds - trace.launchSeconds) /
-                                    static_cast<double>(dataRanks);
-    seconds *= item.times * scale.all * (item.isShared ? 1 : scale.compute);
+                                    static_cast<double>(shardRanks);
+    seconds *= item.times * scale.all * (item.isShared ? 1 : grown);
     now += seconds;
     plan.computeSeconds += seconds;
   }
@@ -156,7 +193,7 @@ private:
   const Trace &trace;
   const Cluster &cluster;
   ReplayScale scale;
-  int64_t dataRanks;
+  int64_t dataRanks, shardRanks;
   RankPlan plan;
   double now = 0, linkFree = 0;
   /// The end times of the exchanges in flight, by number: of their function, or

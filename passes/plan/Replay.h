@@ -33,12 +33,15 @@ struct RankPlan {
 
 /// How a step differs from the one that was traced.
 struct ReplayScale {
-  /// The time of its calls, without those that ranks share, and the bytes that
-  /// calls need from other ranks.
-  double compute = 1, exchange = 1;
+  /// The time of the calls of the last micro-batch and of those before it,
+  /// without those that ranks share, and the bytes that calls need from other
+  /// ranks.
+  double compute = 1, micro = 1, exchange = 1;
   /// The time of all calls: how the machine differs from the one that the trace
   /// was made for.
   double all = 1;
+  /// The micro-batches of a step; 0 for those that were traced.
+  int64_t microBatches = 0;
 };
 
 /// Simulates the calls of a step with all micro-batches: exchanges proceed one

@@ -10,6 +10,8 @@
 
 #include "passes/plan/Estimate.h"
 
+#include <set>
+
 namespace ingot {
 
 /// The layouts that are compared.
@@ -23,11 +25,23 @@ struct SearchSpace {
   int64_t batch = 0;
   std::vector<int64_t> tensor;
   std::vector<unsigned> zero;
+  /// The ranks that have all shards among them; 0 for any.
+  int64_t inner = 0;
+  /// The percentages of the activations that are kept, from all on.
+  std::vector<int64_t> kept = {Layout::kKeepsAll};
+  /// Layouts that are left out, as Layout::describe() says them, and those that
+  /// do not fit although they are estimated to.
+  std::set<std::string> known, tooLarge;
 
   /// Returns the ranks that can compute a step together: divisors of all ranks,
   /// within a unit of the first level of links.
   static std::vector<int64_t> listTensorRanks(const Cluster &cluster,
                                               int64_t ranks);
+  /// Returns the ranks of a unit of each level of links but the last, by
+  /// `tensor` ranks that compute together: those that can have all shards among
+  /// them.
+  static std::vector<int64_t> listInnerRanks(const Cluster &cluster,
+                                             int64_t ranks, int64_t tensor);
 };
 
 struct Candidate {
@@ -50,9 +64,11 @@ struct SearchResult {
 };
 
 /// Returns the best `count` layouts. Those whose calls alone take longer than
-/// the last of these are not estimated.
-SearchResult search(const SearchSpace &space, const Estimator &estimator,
-                    size_t count);
+/// the last of these are not estimated, and activations are computed again only
+/// where the layout does not fit otherwise. More ranks compute together as long
+/// as that makes steps faster.
+SearchResult search(const SearchSpace &space, const Cluster &cluster,
+                    Estimator &estimator, size_t count);
 
 } // namespace ingot
 

@@ -20,6 +20,7 @@ static TraceItem readStart(exec::CallOp start) {
   item.exchange = start.getAbiEntry().exchange;
   item.bytes = static_cast<double>(start.getCallBytes());
   item.number = desc.number;
+  item.axes = desc.axes;
   if (desc.compression != INGOT_UNCOMPRESSED) {
     item.isCompressed = true;
     item.bytes = static_cast<double>(
@@ -32,10 +33,7 @@ static TraceItem readExchange(exec::CallOp call, int64_t times) {
   auto desc = call.getDesc().getDescriptor().get<ingot_exchange_desc>();
   TraceItem item{TraceItem::Exchange};
   item.times = static_cast<double>(times);
-  bool isOverData = (desc.axes & INGOT_DATA) != 0;
-  item.among = !isOverData               ? TraceItem::Group
-               : desc.axes == INGOT_DATA ? TraceItem::Data
-                                         : TraceItem::All;
+  item.axes = desc.axes;
   item.exchange = call.getAbiEntry().exchange;
   // The larger of operand and result has a part for each rank, or is combined.
   for (Value buffer : call.getArgs())
@@ -93,6 +91,7 @@ Trace ingot::readTrace(ModuleOp module) {
   Mesh mesh = Mesh::of(module);
   for (Axis axis : {Axis::Pipeline, Axis::Context, Axis::Tensor})
     trace.group *= mesh.getSize(axis);
+  trace.inner = mesh.getSize(Axis::Inner);
   exec::StepOp step, micro;
   for (auto func : module.getOps<exec::StepOp>()) {
     if (!step && func.getSymName().starts_with(kTrainStepName))
@@ -109,8 +108,6 @@ Trace ingot::readTrace(ModuleOp module) {
   trace.peakBytes = step.getMemoryAttr().getPeak();
   for (auto state : module.getOps<StateOp>()) {
     RankedTensorType type = state.getTensorType();
-    if (state.getRole() == Role::Parameter)
-      trace.parameterBytes += byteSize(type);
     if (ShardAttr shard = state.getShardAttr())
       trace.shards.push_back({type.getNumElements(), shard.getFirst(),
                               shard.getOf(), type.getElementTypeBitWidth()});
@@ -118,20 +115,21 @@ Trace ingot::readTrace(ModuleOp module) {
   return trace;
 }
 
-double Trace::getComputeSeconds(bool isShared) const {
+double Trace::getComputeSeconds(const std::vector<TraceItem> &items,
+                                bool isShared) {
   double seconds = 0;
-  for (const TraceItem &item : step)
+  for (const TraceItem &item : items)
     if (item.kind == TraceItem::Compute && item.isShared == isShared)
       seconds += item.times * item.seconds;
   return seconds;
 }
 
-int64_t Trace::getBytes(int64_t dataRanks) const {
+int64_t Trace::getBytes(int64_t shardRanks) const {
   int64_t bytes = peakBytes;
   // The first rank has the largest parts.
   for (const Shard &shard : shards) {
     runtime::ElementRange held = runtime::getShard(
-        shard.elements, shard.first, shard.of, /*rank=*/0, dataRanks);
+        shard.elements, shard.first, shard.of, /*rank=*/0, shardRanks);
     bytes += llvm::alignTo(held.getCount() * shard.bits / 8, INGOT_ALIGNMENT);
   }
   return bytes;

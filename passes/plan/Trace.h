@@ -38,9 +38,8 @@ struct TraceItem {
   /// sent to all.
   double bytes = 0;
   bool isCompressed = false;
-  /// The ranks of an exchange that the next call needs: those that compute a
-  /// step together, those of data, or all.
-  enum Among { Group, Data, All } among = Group;
+  /// The axes (ingot_axis) along which the ranks of an exchange differ.
+  int32_t axes = INGOT_TENSOR;
   /// The number of an exchange that is waited for, or of a region.
   int64_t number = 0;
   /// The region in which an exchange is in flight; -1 for none.
@@ -53,12 +52,12 @@ struct Trace {
   int64_t microBatches = 1;
   /// The ranks that compute a step together.
   int64_t group = 1;
+  /// The ranks that have all shards among them; 1 if all along data have.
+  int64_t inner = 1;
   /// The time that a call takes at least.
   double launchSeconds = 0;
   /// The planned memory of a rank without what it shares with others.
   int64_t peakBytes = 0;
-  /// The parameters of a rank, whether others have parts of them or not.
-  int64_t parameterBytes = 0;
   /// States of which ranks have parts: elements in all, the place and the size
   /// of their bucket, and the bits of an element.
   struct Shard {
@@ -66,11 +65,16 @@ struct Trace {
   };
   std::vector<Shard> shards;
 
-  /// Returns the time of calls of a step without micro-batches before it, of
-  /// those whose work ranks share, or of the others.
-  double getComputeSeconds(bool isShared) const;
-  /// Returns the memory of one of `dataRanks` ranks that share states.
-  int64_t getBytes(int64_t dataRanks) const;
+  /// Returns how many of `ranks` ranks share what ranks have shards of.
+  int64_t getShardRanks(int64_t ranks) const {
+    return inner > 1 ? inner : std::max<int64_t>(1, ranks / group);
+  }
+  /// Returns the time of calls, of those whose work ranks share, or of the
+  /// others.
+  static double getComputeSeconds(const std::vector<TraceItem> &items,
+                                  bool isShared);
+  /// Returns the memory of one of `shardRanks` ranks that share states.
+  int64_t getBytes(int64_t shardRanks) const;
 };
 
 /// Reads a module of placed steps that has a training step.

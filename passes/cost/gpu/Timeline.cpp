@@ -58,6 +58,9 @@ public:
     firstRegion = regionEnds.size();
   }
 
+  /// Gives calls their times while they are played.
+  void stateTimes() { statesTimes = true; }
+
   Timeline take() {
     simulate();
     return std::move(timeline);
@@ -98,7 +101,7 @@ private:
   SmallVector<size_t> beside, regionEnds;
   /// The number of regions before those of the function that is played.
   size_t firstRegion = 0;
-  bool isBeside = false;
+  bool isBeside = false, statesTimes = false;
 
   SymbolTableCollection tables;
   GpuModel model;
@@ -304,6 +307,9 @@ Node &Player::add(exec::AbiCall call) {
 void Player::run(exec::AbiCall call, double times) {
   Traffic traffic;
   NodeTime time = getTime(call, traffic);
+  if (statesTimes)
+    call->setAttr(exec::kBoundAttr,
+                  Builder(call->getContext()).getF64FloatAttr(time.seconds));
   time.seconds *= times;
   time.flops *= times;
   traffic.memory *= times;
@@ -451,6 +457,14 @@ std::optional<Timeline> gpu_model::predictStep(ModuleOp module,
       break;
     }
   return timeline;
+}
+
+void gpu_model::stateTimes(ModuleOp module, bool isOrdered) {
+  std::unique_ptr<const Target> target = Target::of(module);
+  Player player(target->getMachine(), isOrdered);
+  player.stateTimes();
+  for (auto step : module.getOps<exec::StepOp>())
+    player.play(step);
 }
 
 //===----------------------------------------------------------------------===//

@@ -39,6 +39,10 @@ struct Timeline {
 /// trainers without --nondeterministic.
 std::optional<Timeline> predictStep(mlir::ModuleOp module, bool isOrdered);
 
+/// Gives each call of the module's steps its time if nothing else runs, as
+/// `exec.bound`.
+void stateTimes(mlir::ModuleOp module, bool isOrdered);
+
 /// Returns the timeline as text: a line for each node, then sums by kind and
 /// the figures of the step.
 std::string describeTimeline(const Timeline &timeline, llvm::StringRef machine);

@@ -63,6 +63,7 @@ static Trace makeTrace(double bytes, int blocks = 1) {
   for (int i = 0; i < blocks; ++i) {
     trace.step.push_back({TraceItem::Compute, 2e-3});
     TraceItem start{TraceItem::Start};
+    start.axes = INGOT_DATA;
     start.exchange = Exchange::AllReduce;
     start.bytes = bytes;
     trace.step.push_back(start);
@@ -122,6 +123,38 @@ TEST(Replay, OverlapsExchangesOfRegions) {
   }
 }
 
+TEST(Replay, ScattersWithinGroupsAndAddsUpBetweenThem) {
+  Cluster cluster = readCluster(kPerRank);
+  Trace trace;
+  trace.inner = 4;
+  trace.shards = {{1 << 20, 0, 1 << 20, 32}};
+  TraceItem start{TraceItem::Start};
+  start.axes = INGOT_DATA | INGOT_INNER;
+  start.bytes = 1e8;
+  for (Exchange kind : {Exchange::ReduceScatter, Exchange::AllGather}) {
+    start.exchange = kind;
+    trace.step = {start};
+    double want = cluster.getSeconds(kind, 1e8, 4);
+    if (kind == Exchange::ReduceScatter)
+      want += cluster.getSeconds(Exchange::AllReduce, 1e8 / 4, 4, /*stride=*/4);
+    RankPlan plan = replay(trace, cluster, 16);
+    EXPECT_DOUBLE_EQ(plan.exchangeSeconds, want);
+    EXPECT_EQ(plan.memoryBytes, 1 << 20);
+  }
+}
+
+TEST(Replay, RepeatsMicroBatches) {
+  Cluster none;
+  Trace trace;
+  trace.step = {{TraceItem::Compute, 3e-3}};
+  trace.micro = {{TraceItem::Compute, 2e-3}};
+  trace.microBatches = 2;
+  EXPECT_DOUBLE_EQ(replay(trace, none, 1).stepSeconds, 5e-3);
+  ReplayScale scale{2, 3, 1};
+  scale.microBatches = 4;
+  EXPECT_DOUBLE_EQ(replay(trace, none, 1, scale).stepSeconds, 6e-3 + 3 * 6e-3);
+}
+
 TEST(Estimate, AddsBlocks) {
   Cluster cluster = readCluster(kPerRank);
   BlockTraces traces{makeTrace(1e8, 2), {}};
@@ -132,60 +165,87 @@ TEST(Estimate, AddsBlocks) {
   EXPECT_EQ(sum.memoryBytes, all.memoryBytes);
 }
 
-/// Steps whose memory is divided by stages of ZeRO.
-static Estimator makeEstimator(const Cluster &cluster) {
-  Estimator estimator(cluster, 1);
-  for (int64_t tensor : {1, 2, 4}) {
-    GroupTraces traces;
-    auto make = [&](double samples) {
-      Trace trace = makeTrace(1e7);
-      trace.group = tensor;
-      for (TraceItem &item : trace.step)
-        item.seconds *= samples / static_cast<double>(tensor);
-      trace.peakBytes = static_cast<int64_t>((4000 + samples * 1000) /
-                                             static_cast<double>(tensor));
-      return BlockTraces{trace, {}};
-    };
-    traces.one = make(1);
-    traces.two = make(2);
-    for (unsigned zero = 0; zero < 4; ++zero) {
-      traces.stages[zero] = traces.one;
-      traces.stages[zero]->few.peakBytes -= 500 * zero;
-    }
-    estimator.add(tensor, std::move(traces));
-  }
-  return estimator;
+/// The steps of layouts, whose memory is divided by stages of ZeRO and by what
+/// is not kept, and which take longer then.
+static std::optional<BlockTraces> compileLayout(const Layout &layout) {
+  Trace trace = makeTrace(1e7);
+  trace.group = layout.tensor;
+  trace.inner = layout.inner;
+  auto samples = static_cast<double>(layout.batch),
+       kept = static_cast<double>(layout.kept) / 100;
+  for (TraceItem &item : trace.step)
+    item.seconds *=
+        samples / static_cast<double>(layout.tensor) * (1.3 - 0.3 * kept);
+  trace.peakBytes = static_cast<int64_t>((4000 + samples * 1000 * kept) /
+                                         static_cast<double>(layout.tensor)) -
+                    500 * layout.zero;
+  trace.microBatches = layout.microBatches;
+  if (layout.microBatches > 1)
+    trace.micro = {{TraceItem::Compute, trace.step.front().seconds * 3}};
+  return BlockTraces{trace, {}};
 }
 
 TEST(Search, EqualsExhaustiveSearch) {
   Cluster cluster = readCluster(kPerRank);
-  Estimator estimator = makeEstimator(cluster);
   SearchSpace space;
   space.ranks = 16;
   space.globalBatch = 128;
   space.tensor = {1, 2, 4};
   space.zero = {0, 1, 2, 3};
+  space.kept = {100, 50, 1};
+  Estimator estimator(cluster, compileLayout);
   for (double memory : {1e9, 6000.0, 3000.0, 1500.0}) {
     space.memoryBytes = memory;
     std::vector<double> all;
     for (int64_t tensor : space.tensor)
       for (unsigned zero : space.zero)
-        for (int64_t batch = 1; batch <= 32; batch *= 2) {
-          int64_t samples = 128 / (16 / tensor);
-          if (samples % batch != 0)
-            continue;
-          Layout layout{16, tensor, zero, batch, samples / batch};
-          RankPlan plan = estimator.estimate(layout);
-          EXPECT_LE(estimator.getBound(layout), plan.stepSeconds);
-          if (static_cast<double>(plan.memoryBytes) <= memory)
-            all.push_back(plan.stepSeconds);
-        }
+        for (int64_t inner : tensor < 4 && zero > 0
+                                 ? std::vector<int64_t>{1, 4 / tensor}
+                                 : std::vector<int64_t>{1})
+          for (int64_t batch = 1; batch <= 32; batch *= 2) {
+            int64_t samples = 128 / (16 / tensor);
+            if (samples % batch != 0)
+              continue;
+            for (int64_t kept : space.kept) {
+              Layout layout{16,    tensor, zero, batch, samples / batch,
+                            inner, kept};
+              std::optional<RankPlan> plan = estimator.estimate(layout);
+              ASSERT_TRUE(plan);
+              EXPECT_LE(estimator.getBound(layout), plan->stepSeconds + 1e-12);
+              if (static_cast<double>(plan->memoryBytes) > memory)
+                continue;
+              all.push_back(plan->stepSeconds);
+              break;
+            }
+          }
     std::sort(all.begin(), all.end());
-    SearchResult result = search(space, estimator, 6);
+    SearchResult result = search(space, cluster, estimator, 6);
     ASSERT_EQ(result.best.size(), std::min<size_t>(6, all.size()));
     for (size_t i = 0; i < result.best.size(); ++i)
       EXPECT_DOUBLE_EQ(result.best[i].estimate.stepSeconds, all[i]);
   }
+}
+
+TEST(Search, GoesOnBehindWhatIsKnown) {
+  Cluster cluster = readCluster(kPerRank);
+  SearchSpace space;
+  space.ranks = 16;
+  space.globalBatch = 16;
+  space.memoryBytes = 1e9;
+  space.batch = 1;
+  space.inner = 1;
+  space.tensor = {1};
+  space.zero = {2};
+  space.kept = {100, 1};
+  Estimator estimator(cluster, compileLayout, /*samples=*/1);
+  auto find = [&] { return search(space, cluster, estimator, 6).best; };
+  ASSERT_EQ(find().size(), 1u);
+  EXPECT_EQ(find().front().layout.kept, 100);
+  space.tooLarge.insert(find().front().layout.describe());
+  ASSERT_EQ(find().size(), 1u);
+  EXPECT_EQ(find().front().layout.kept, 1);
+  space.known.insert(find().front().layout.describe());
+  EXPECT_TRUE(find().empty());
 }
 
 TEST(Search, KeepsRanksThatComputeTogetherInANode) {
@@ -194,6 +254,9 @@ TEST(Search, KeepsRanksThatComputeTogetherInANode) {
             (std::vector<int64_t>{1, 2, 4}));
   EXPECT_EQ(SearchSpace::listTensorRanks(cluster, 6),
             (std::vector<int64_t>{1, 2}));
+  EXPECT_EQ(SearchSpace::listInnerRanks(cluster, 16, 2),
+            (std::vector<int64_t>{2}));
+  EXPECT_TRUE(SearchSpace::listInnerRanks(cluster, 16, 4).empty());
 }
 
 TEST(Layout, IsWrittenAsOptions) {
@@ -203,4 +266,8 @@ TEST(Layout, IsWrittenAsOptions) {
                                       "--batch=2", "--grad-accumulation=8"}));
   EXPECT_EQ(Layout().getWords(),
             (std::vector<std::string>{"--data-parallel", "--batch=1"}));
+  Layout hybrid{16, 1, 2, 1, 1, 4, 50};
+  EXPECT_EQ(hybrid.getWords(),
+            (std::vector<std::string>{"--mesh=inner=4", "--zero=2", "--batch=1",
+                                      "--memory-budget=at-least:50%"}));
 }

@@ -24,7 +24,7 @@ std::string ingot::describePlans(ModuleOp module, const Cluster &cluster) {
           std::to_string(ranks) + " ranks are no multiple of the " +
               std::to_string(trace.group) + " that compute a step together",
           "give multiples of it in 'ranks', or another --mesh");
-    RankPlan plan = replay(trace, cluster, ranks, {1, 1, scale});
+    RankPlan plan = replay(trace, cluster, ranks, {1, 1, 1, scale});
     int64_t all = ranks / trace.group * samples;
     plans.push_back(llvm::json::Object{
         {"ranks", ranks},

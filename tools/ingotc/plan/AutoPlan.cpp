@@ -26,13 +26,15 @@ public:
 
 private:
   void findSpace();
-  /// Compiles what estimates for these ranks that compute together are made of.
-  /// Returns whether there is such a step; if not, `left` says why.
-  bool sample(int64_t tensor, Estimator &estimator);
-  /// Samples more and more ranks that compute together, until that makes steps
-  /// slower. Returns whether there is any step.
-  bool sampleAll(Estimator &estimator);
-  void replayBest(SearchResult &result);
+  /// Compiles what estimates for a layout are made of; if that is not possible,
+  /// `notes` say why.
+  std::optional<BlockTraces> sample(const Layout &layout);
+  /// Compiles a layout with more of its blocks, and replays it.
+  void replay(Candidate &candidate);
+  /// Compiles the best layouts, and goes on until as many as are asked for fit
+  /// as they are compiled. Returns those that do, the best first, or else those
+  /// that were tried.
+  SearchResult findBest(Estimator &estimator);
   bool isGiven(const char *option) const {
     return given.given.count(option) > 0;
   }
@@ -44,8 +46,7 @@ private:
   Cluster cluster;
   StepSampler sampler;
   SearchSpace space;
-  StepSampler::Device device;
-  std::string left;
+  std::set<std::string> notes;
 };
 
 } // namespace
@@ -70,20 +71,22 @@ void Planner::findSpace() {
   if (space.memoryBytes == 0) {
     // Some of a GPU's memory is its driver's and its libraries'.
     constexpr double share = 0.95;
-    space.memoryBytes = share * device.memoryBytes;
+    space.memoryBytes = share * sampler.getDeviceBytes(getWords(Layout()));
   }
   if (space.memoryBytes == 0)
     throw runtime::badInput(given.cluster,
                             "'memory_gb' must say how much memory a rank has",
                             "docs/cluster.md describes the file");
   space.tensor = SearchSpace::listTensorRanks(cluster, space.ranks);
-  if (const auto &mesh = given.pipeline->mesh; !mesh.empty()) {
-    space.tensor.clear();
+  const auto &mesh = given.pipeline->mesh;
+  if (!mesh.empty() || isGiven("data-parallel")) {
+    space.tensor = {1};
+    space.inner = 1;
     for (const AxisSize &axis : mesh)
       if (axis.axis == "tensor")
         space.tensor = {axis.ranks};
-    if (space.tensor.empty())
-      space.tensor = {1};
+      else if (axis.axis == "inner")
+        space.inner = axis.ranks;
   }
   space.batch = given.import.batch.value_or(0);
   // The second stage takes less memory than the first, and no more time.
@@ -93,93 +96,77 @@ void Planner::findSpace() {
   // What a budget leaves of a step of few blocks is another part of it than of
   // a step of many.
   if (isGiven("memory-budget"))
-    left += "note: --memory-budget: what is computed again is that of a few "
-            "blocks; memory and time of the whole model may be far from it\n";
+    notes.insert("--memory-budget: what is computed again is that of a few "
+                 "blocks; memory and time of the whole model may be far from "
+                 "it");
+  else
+    space.kept = {Layout::kKeepsAll, 50, 1};
 }
 
-bool Planner::sample(int64_t tensor, Estimator &estimator) {
-  Layout layout;
-  layout.ranks = space.ranks;
-  layout.tensor = tensor;
-  GroupTraces traces;
-  traces.stage = space.zero.back();
-  traces.samples = std::max<int64_t>(1, space.batch);
-  auto compile = [&](unsigned zero, int64_t batch) {
-    layout.zero = zero;
-    layout.batch = batch;
-    return sampler.compile(getWords(layout), StepSampler::kSmall);
-  };
+std::optional<BlockTraces> Planner::sample(const Layout &layout) {
+  // What is computed again near the loss is another part of few blocks.
+  bool keepsAll = layout.kept == Layout::kKeepsAll;
   try {
-    // A batch that is given is that of both.
-    traces.one = compile(traces.stage, 1);
-    traces.two = compile(traces.stage, 2);
-    for (unsigned zero : space.zero)
-      traces.stages[zero] =
-          zero == traces.stage ? traces.one : compile(zero, 1);
+    return sampler.compile(getWords(layout), keepsAll ? StepSampler::kSmall
+                                                      : StepSampler::kLarge);
   } catch (const runtime::Error &error) {
-    left += llvm::formatv("note: {0} ranks that compute a step together are "
-                          "left out: {1}\n",
-                          tensor, error.what());
-    return false;
+    notes.insert(llvm::formatv("{0} ranks that compute a step together are "
+                               "left out: {1}",
+                               layout.tensor, error.what()));
+    return std::nullopt;
   }
-  estimator.add(tensor, std::move(traces));
-  return true;
 }
 
-bool Planner::sampleAll(Estimator &estimator) {
-  bool isAny = false;
-  std::optional<double> before;
-  for (int64_t tensor : space.tensor) {
-    if (!sample(tensor, estimator))
-      continue;
-    isAny = true;
-    SearchSpace one = space;
-    one.tensor = {tensor};
-    SearchResult found = search(one, estimator, 1);
-    if (found.best.empty())
-      continue;
-    // Exchanges grow with the ranks that compute together, and what they save
-    // in memory and in other exchanges shrinks.
-    double seconds = found.best.front().estimate.stepSeconds;
-    constexpr double margin = 1.02;
-    if (before && seconds > margin * *before)
-      break;
-    before = seconds;
+void Planner::replay(Candidate &candidate) {
+  try {
+    candidate.replay =
+        sampler.compile(getWords(candidate.layout), StepSampler::kLarge)
+            .replay(cluster, space.ranks);
+    auto bytes = static_cast<double>(candidate.replay->memoryBytes);
+    if (bytes > space.memoryBytes)
+      candidate.problem =
+          llvm::formatv("takes {0:f2} GB when it is compiled", bytes / 1e9);
+  } catch (const runtime::Error &error) {
+    candidate.problem = error.what();
   }
-  return isAny;
 }
 
-void Planner::replayBest(SearchResult &result) {
-  for (Candidate &candidate : result.best)
-    try {
-      BlockTraces traces =
-          sampler.compile(getWords(candidate.layout), StepSampler::kLarge);
-      candidate.replay =
-          traces.replay(cluster, space.ranks, {1, 1, device.scale});
-      if (static_cast<double>(candidate.replay->memoryBytes) >
-          space.memoryBytes)
-        candidate.problem = llvm::formatv(
-            "takes {0:f2} GB when it is compiled",
-            static_cast<double>(candidate.replay->memoryBytes) / 1e9);
-    } catch (const runtime::Error &error) {
-      candidate.problem = error.what();
+SearchResult Planner::findBest(Estimator &estimator) {
+  constexpr size_t count = 6, most = 24;
+  SearchResult all = search(space, cluster, estimator, count);
+  std::vector<Candidate> fitting, others, next = std::move(all.best);
+  while (!next.empty()) {
+    for (Candidate &candidate : next) {
+      replay(candidate);
+      bool fits = candidate.problem.empty();
+      (fits ? space.known : space.tooLarge).insert(candidate.layout.describe());
+      (fits ? fitting : others).push_back(std::move(candidate));
     }
-  llvm::stable_sort(result.best, [](const Candidate &a, const Candidate &b) {
-    return std::pair(!a.problem.empty(), a.getPlan().stepSeconds) <
-           std::pair(!b.problem.empty(), b.getPlan().stepSeconds);
+    next.clear();
+    if (fitting.size() < count && fitting.size() + others.size() < most)
+      next = search(space, cluster, estimator, count - fitting.size()).best;
+  }
+  llvm::stable_sort(fitting, [](const Candidate &a, const Candidate &b) {
+    return a.getPlan().stepSeconds < b.getPlan().stepSeconds;
   });
+  all.best = std::move(fitting.empty() ? others : fitting);
+  return all;
 }
 
 int Planner::run() {
-  device = sampler.describeDevice(getWords(Layout()));
   findSpace();
   if (cluster.stepSeconds)
     throw runtime::badInput(given.cluster,
                             "'step_ms' is of one layout, and --auto compares "
                             "many",
                             "leave it out, and name the --machine");
-  Estimator estimator(cluster, device.scale);
-  if (!sampleAll(estimator)) {
+  Estimator estimator(
+      cluster, [this](const Layout &layout) { return sample(layout); },
+      space.batch);
+  SearchResult result = findBest(estimator);
+  for (const std::string &note : notes)
+    llvm::errs() << "note: " << note << "\n";
+  if (result.compared > 0 && !result.smallest) {
     // Says why.
     Layout layout;
     layout.ranks = space.ranks;
@@ -187,9 +174,6 @@ int Planner::run() {
     layout.zero = space.zero.back();
     (void)sampler.compile(getWords(layout), StepSampler::kSmall);
   }
-  constexpr size_t count = 6;
-  SearchResult result = search(space, estimator, count);
-  llvm::errs() << left;
   if (result.best.empty() && result.smallest)
     throw runtime::usageError(
         "--auto",
@@ -206,7 +190,6 @@ int Planner::run() {
         llvm::formatv("{0} samples cannot be divided among {1} ranks",
                       space.globalBatch, space.ranks),
         "give a multiple of the ranks, and of --batch if it is given");
-  replayBest(result);
   llvm::outs() << explain(result, space) << "\n";
   const Candidate &best = result.best.front();
   if (!best.problem.empty())

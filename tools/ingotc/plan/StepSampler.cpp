@@ -94,44 +94,35 @@ const StepSampler::Reduced &StepSampler::import(const CompilerOptions &options,
   return imported.emplace(key, std::move(reduced)).first->second;
 }
 
-OwningOpRef<ModuleOp> StepSampler::place(ModuleOp module,
-                                         const CompilerOptions &options) {
+Trace StepSampler::trace(ModuleOp module, const CompilerOptions &options) {
   OwningOpRef<ModuleOp> copy = module.clone();
   PassManager manager(&context);
   manager.enableVerifier(false);
   buildGraphPipeline(manager, *options.pipeline, *options.target);
   buildPlacementPipeline(manager, *options.pipeline);
+  const TargetDevice *device = options.target->findDevice();
+  if (device)
+    device->addPipeline(manager);
   if (failed(manager.run(*copy)))
     throwReported();
-  return copy;
+  if (device)
+    gpu_model::stateTimes(*copy, /*isOrdered=*/true);
+  return readTrace(*copy);
 }
 
 BlockTraces StepSampler::compile(const Words &more, Size size) {
   CompilerOptions options = parse(more);
   const Reduced &model = import(options, size);
   BlockTraces traces;
-  traces.few = readTrace(*place(*model.few, options));
+  traces.few = trace(*model.few, options);
   for (auto &[module, times] : model.more)
-    traces.more.push_back({readTrace(*place(*module, options)), times});
+    traces.more.push_back({trace(*module, options), times});
   return traces;
 }
 
-StepSampler::Device StepSampler::describeDevice(const Words &more) {
+double StepSampler::getDeviceBytes(const Words &more) const {
   CompilerOptions options = parse(more);
-  const TargetDevice *device = options.target->findDevice();
-  if (!device)
-    return {};
-  OwningOpRef<ModuleOp> module = place(*import(options, kSmall).few, options);
-  Trace trace = readTrace(*module);
-  PassManager manager(&context);
-  device->addPipeline(manager);
-  if (failed(manager.run(*module)))
-    throwReported();
-  auto timeline = gpu_model::predictStep(*module, /*isOrdered=*/true);
-  double seconds = 0;
-  for (const gpu_model::Node &node : timeline->nodes)
-    if (node.kind != "collective")
-      seconds += node.time.seconds;
-  return {seconds / replay(trace, Cluster(), trace.group).computeSeconds,
-          Machine::of(*module).getGpu().memoryBytes};
+  return options.target->findDevice()
+             ? options.target->getMachine().getGpu().memoryBytes
+             : 0;
 }

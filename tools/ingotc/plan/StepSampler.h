@@ -35,17 +35,13 @@ public:
   static constexpr Size kSmall = {2, 3}, kLarge = {3, 5};
 
   /// Compiles the step for the command line with further options at its end.
-  /// Throws runtime::Error.
+  /// Calls take the time of the target's model, on a GPU of gpu_model. Throws
+  /// runtime::Error.
   BlockTraces compile(const Words &more, Size size);
 
-  /// The time of calls by the model of a GPU as a multiple of their bounds, and
-  /// the GPU's memory, 0 if it is not known.
-  struct Device {
-    double scale = 1, memoryBytes = 0;
-  };
-  /// Returns that of the step, for other targets nothing. Throws
-  /// runtime::Error.
-  Device describeDevice(const Words &more);
+  /// Returns the memory of the GPU that is the target; 0 for other targets.
+  /// Throws runtime::Error.
+  double getDeviceBytes(const Words &more) const;
 
   /// Parses the command line with further options at its end.
   CompilerOptions parse(const Words &more) const;
@@ -59,8 +55,7 @@ private:
   };
   const Reduced &import(const CompilerOptions &options, Size size);
   /// Runs the compiler's passes on a copy of the module up to placed steps.
-  mlir::OwningOpRef<mlir::ModuleOp> place(mlir::ModuleOp module,
-                                          const CompilerOptions &options);
+  Trace trace(mlir::ModuleOp module, const CompilerOptions &options);
   /// Throws the first error that passes have reported.
   [[noreturn]] void throwReported();
 
