@@ -21,6 +21,7 @@
 #include "llvm/ADT/MapVector.h"
 
 #include <map>
+#include <random>
 
 namespace ingot {
 #define GEN_PASS_DEF_CHOOSEPARTITIONS
@@ -345,22 +346,41 @@ private:
     if (comparesAll(free.size())) {
       compareAll(free);
     } else {
-      // What saves time together need not do so alone: the search begins with
-      // nothing and with everything.
-      turnOver(free);
-      SmallVector<bool> choice = getChoice();
-      double seconds = best;
-      for (Group *group : free)
-        if (!group->isSplit)
-          flip(*group);
-      best = getSeconds();
-      turnOver(free);
-      if (best >= seconds) {
-        best = seconds;
-        setChoice(choice);
-      }
+      searchFromSeveral(free);
     }
     apply();
+  }
+
+  /// What saves time together need not do so alone: the search begins with
+  /// nothing, with everything, and at random while there is time.
+  void searchFromSeveral(ArrayRef<Group *> free) {
+    turnOver(free);
+    SmallVector<bool> choice = getChoice();
+    double seconds = best;
+    constexpr unsigned most = 32;
+    std::minstd_rand random;
+    for (unsigned start = 0; start < most && (start == 0 || hasTime());
+         ++start) {
+      for (Group *group : free) {
+        bool isWanted = start == 0 || (random() >> 8 & 1u) != 0;
+        if (group->isSplit != isWanted)
+          flip(*group);
+      }
+      best = getSeconds();
+      turnOver(free);
+      if (best < seconds) {
+        seconds = best;
+        choice = getChoice();
+      }
+    }
+    best = seconds;
+    setChoice(choice);
+  }
+
+  /// Whether the steps that were built are of few ops.
+  bool hasTime() {
+    size_t ops = step.getBody().front().getOperations().size();
+    return ops * times.size() <= kMaxOps;
   }
 
   /// Whether there is time to build the step for all choices.
@@ -368,10 +388,8 @@ private:
     if (how != "auto")
       return how == "all";
     constexpr size_t always = 6, most = 16;
-    // About a second.
-    constexpr size_t maxOps = 1 << 19;
     size_t ops = step.getBody().front().getOperations().size();
-    return classes <= always || (classes <= most && ops << classes <= maxOps);
+    return classes <= always || (classes <= most && ops << classes <= kMaxOps);
   }
 
   void compareAll(ArrayRef<Group *> free) {
@@ -441,6 +459,9 @@ private:
     }
     apply();
   }
+
+  /// The ops of all steps that are built in about a second.
+  static constexpr size_t kMaxOps = 1 << 19;
 
   Axis over = Axis::Tensor;
   int64_t parts = 1;
