@@ -351,8 +351,8 @@ private:
     apply();
   }
 
-  /// What saves time together need not do so alone: the search begins with
-  /// nothing, with everything, and at random while there is time.
+  /// Searches from nothing, from everything, and from random choices while
+  /// there is time: classes that save time together need not do so alone.
   void searchFromSeveral(ArrayRef<Group *> free) {
     turnOver(free);
     SmallVector<bool> choice = getChoice();

@@ -112,8 +112,8 @@ def ChoosePartitions : Pass<"ingot-choose-partitions", "::mlir::ModuleOp"> {
     built for a choice, which gives its exchanges in both directions; its time is that of its ops on the machine, of
     its exchanges, and a price for the memory of states. Classes of data, and without parameters, are left alone:
     samples and positions are split along other axes. All choices are compared if there are at most six different
-    classes, or a few more in a small step; otherwise, beginning with none, with all, and at random for about a second, the
-    class is turned over that saves most, with those that it excludes, or two at a time, until none saves anything.
+    classes, or a few more in a small step; otherwise, beginning with none, with all, and at random for about a second,
+    the class is turned over that saves most, with those that it excludes, or two at a time, until none saves anything.
 
     States that have a partition keep it, and so have those of its class. A remark says for each class what it saves.
 

@@ -55,8 +55,8 @@ public:
   double getBound(Layout layout);
 
 private:
-  /// What micro-batches of a layout take more than those of the steps that were
-  /// compiled: time and memory.
+  /// The time and memory that micro-batches of a layout take beyond those of
+  /// the steps that were compiled.
   struct Growth {
     double seconds = 0, bytes = 0;
   };
