@@ -66,8 +66,8 @@ static Trace compileStep(llvm::StringRef words) {
 TEST(ShardedParameters, StepTakesTheLongerOfTwo) {
   Trace trace =
       compileStep("loss=mse optimizer=sgd data-parallel zero=3 bucket-mb=0.1");
-  double own = trace.getComputeSeconds(/*isShared=*/false) +
-               trace.getComputeSeconds(/*isShared=*/true);
+  double own = Trace::getComputeSeconds(trace.step, /*isShared=*/false) +
+               Trace::getComputeSeconds(trace.step, /*isShared=*/true);
   constexpr double most = 1.05;
   for (int link = 0; link < 8; ++link)
     for (int rate = 0; rate < 8; ++rate) {
