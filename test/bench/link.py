@@ -169,7 +169,7 @@ def main():
     parser.add_argument("--part", default="gpt-mini:4x256", help="the same with the batch of one")
     parser.add_argument("--rate", default="2gbit", help="of the link, as tc has it; none leaves it as it is")
     parser.add_argument("--shared-memory", action="store_true", help="what MPI takes on one machine, instead of TCP")
-    parser.add_argument("--flags", nargs="*", default=[], help="further ones of ingotc, each with = for its value")
+    parser.add_argument("--flags", action="append", default=[], help="a further one of ingotc, with = for its value")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--steps", type=int, default=10)
     parser.add_argument("--skip", type=int, default=2, help="first steps that do not count")
