@@ -78,7 +78,8 @@ class Bench:
         environment = {**os.environ, "OMP_NUM_THREADS": "1"}
         running = [subprocess.Popen(c, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
                    for c in commands]  # fmt: skip
-        if any([process.wait() for process in running]):
+        codes = [process.wait() for process in running]
+        if any(codes):
             sys.exit(f"{commands[0]} failed")
         skip = self.options.steps // 4
         return statistics.median(json.loads(line)["step_ms"] for log in logs for line in log.open().readlines()[skip:])
