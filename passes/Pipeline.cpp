@@ -2,6 +2,7 @@
 
 #include "passes/Pipeline.h"
 
+#include "dialects/ingot/ir/Teacher.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "passes/adapt/Passes.h"
@@ -49,6 +50,9 @@ void ingot::buildTrainingPipeline(OpPassManager &manager,
     llvm::append_range(mesh.partition, options.partition);
     manager.addPass(createAttachMesh(mesh));
   }
+  const bool isTaught = !options.distill.empty();
+  if (isTaught)
+    manager.addPass(createAddTeacher({options.distill}));
   // While ops are where the model has them.
   manager.addPass(createCheckSamples());
   manager.addPass(createCheckTokens({options.loss}));
@@ -63,8 +67,12 @@ void ingot::buildTrainingPipeline(OpPassManager &manager,
     manager.addPass(createAddAdapters(adapters));
   }
   // What is trained is known now. Models may come with codes.
-  manager.addPass(createEncodeBase(
-      {options.base, options.target == "cpu" && options.mesh.empty()}));
+  bool encodes = options.target == "cpu" && options.mesh.empty();
+  manager.addPass(
+      createEncodeBase({options.base, kForwardName.str(), encodes}));
+  if (isTaught)
+    manager.addPass(createEncodeBase(
+        {options.getTeacherBase(), kTeacherName.str(), encodes}));
   if (!options.prune.empty()) {
     PruneWeightsOptions pruning;
     llvm::append_range(pruning.prune, options.prune);
@@ -83,9 +91,20 @@ void ingot::buildTrainingPipeline(OpPassManager &manager,
   const bool gathers = options.hasRanks() && options.zero > 2;
   if (options.level > 0 && !gathers)
     manager.addNestedPass<func::FuncOp>(createMergeProjections({precision}));
+  // The step casts what it computes itself.
+  bool lowersTeacher = !isMixed && options.distill.isLow();
+  if (lowersTeacher) {
+    AssignPrecisionOptions low;
+    low.precision = options.distill.precision;
+    low.keepFp32 = options.keepFp32;
+    low.function = kTeacherName.str();
+    manager.addNestedPass<func::FuncOp>(createAssignPrecision(low));
+    addLegalization(manager, options, target, LegalizationPoint::Precision);
+  }
   bool accumulates = options.gradAccumulation > 1;
-  manager.addPass(createAttachLoss(
-      {options.loss, options.metrics, accumulates || options.hasRanks()}));
+  manager.addPass(
+      createAttachLoss({options.loss, options.metrics, options.distill,
+                        accumulates || options.hasRanks()}));
   if (options.level > 0)
     manager.addPass(createPadClasses({precision}));
   bool scales = options.lossScaling || precision == "fp16";
@@ -159,7 +178,7 @@ void ingot::buildTrainingPipeline(OpPassManager &manager,
     manager.addNestedPass<func::FuncOp>(createSimplify());
   }
   // Before shards are formed of them.
-  if (isMixed && gathers)
+  if ((isMixed || lowersTeacher) && gathers)
     keepLowCopies();
   // When it is known what is computed from which sum.
   if (options.hasRanks()) {
@@ -170,7 +189,7 @@ void ingot::buildTrainingPipeline(OpPassManager &manager,
   if (options.hasRanks() && options.zero > 0)
     manager.addPass(
         createShardUpdates({/*gradients=*/options.zero > 1, gathers}));
-  if (isMixed && !gathers)
+  if ((isMixed || lowersTeacher) && !gathers)
     keepLowCopies();
   if (accumulates)
     manager.addPass(createSplitMicroSteps());
@@ -365,8 +384,8 @@ void ingot::registerPipelines() {
                    "@predict",
                    [](OpPassManager &manager, const PipelineOptions &options,
                       const Target &) {
-                     manager.addPass(
-                         createAttachLoss({options.loss, options.metrics}));
+                     manager.addPass(createAttachLoss(
+                         {options.loss, options.metrics, {}, false}));
                      manager.addPass(createDifferentiate());
                      ApplyOptimizerOptions update;
                      update.optimizer = options.optimizer;

@@ -21,6 +21,13 @@ std::string PipelineOptions::getComputePrecision() const {
   return precision == "fp8" ? std::string("bf16") : std::string(precision);
 }
 
+BaseRule PipelineOptions::getTeacherBase() const {
+  const DistillRule &rule = distill;
+  return rule.isEncoded()
+             ? llvm::cantFail(BaseRule::parse("distill", rule.precision))
+             : BaseRule();
+}
+
 std::vector<std::unique_ptr<TargetOptions>>
 PipelineOptions::bindTargets(OptionTable &table) {
   registerIngotTargets();
@@ -74,6 +81,24 @@ llvm::Error PipelineOptions::check() const {
                    "prune first, and train adapters of what is exported")})
     if (!prune.empty() && isUnsupported)
       return makeOptionError(prune.getName(), what, hint);
+  const DistillRule &teacher = distill;
+  if (teacher.isEncoded() && (target != "cpu" || !mesh.empty()))
+    return makeOptionError(distill.getName(),
+                           "a teacher of encoded weights is not on GPUs and "
+                           "meshes yet",
+                           "choose precision=bf16, or leave it out");
+  if (teacher.isLow() && getComputePrecision() != "fp32" &&
+      getComputePrecision() != teacher.precision)
+    return makeOptionError(distill.getName(),
+                           "a teacher in " + teacher.precision +
+                               " beside a student in " + getComputePrecision() +
+                               " is not there yet",
+                           "choose one of them for both");
+  if (!distill.empty() && hasAxis("tensor"))
+    return makeOptionError(distill.getName(),
+                           "is not with parts of layers (--mesh tensor) yet",
+                           "leave out --mesh tensor=N, or train without a "
+                           "teacher");
   auto comm = GradComm::parse(gradComm);
   if (!comm)
     return comm.takeError();

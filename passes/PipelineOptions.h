@@ -12,6 +12,7 @@
 
 #include "passes/options/AdapterRule.h"
 #include "passes/options/BaseRule.h"
+#include "passes/options/DistillRule.h"
 #include "passes/options/PruneRule.h"
 #include "passes/options/TargetOptions.h"
 
@@ -75,6 +76,13 @@ struct PipelineOptions : OptionTable,
       "schedule=STEP after that step, with schedule=BEGIN:END:EVERY more and "
       "more (before the first step); with an expression weights or layers "
       "whose names it finds; of several, the first that takes a weight"};
+  Setting<DistillRule> distill{
+      *this, "distill SETTINGS",
+      "how the model learns from that of --teacher: temperature=T (4) and "
+      "alpha=A (0.5) of A T^2 KL(teacher || student) + (1 - A) times --loss; "
+      "pairs=STUDENT:TEACHER, values whose mean squared errors are added, "
+      "times pair-weight=W (1); precision=bf16, fp16, or an encoding of "
+      "--base, of the teacher (that of --precision)"};
   Setting<bool> clip{*this, "clip",
                      "compile in gradient clipping by global norm"};
   Setting<bool> guard{
@@ -214,6 +222,8 @@ struct PipelineOptions : OptionTable,
   /// Returns the target that the options choose, with its own options, for an
   /// architecture.
   TargetSpec getTargetSpec(llvm::StringRef architecture) const;
+  /// How weights of the teacher are encoded; empty if they are not.
+  BaseRule getTeacherBase() const;
   /// The precision in which contractions compute: that of fp8 is bf16.
   std::string getComputePrecision() const;
   /// Checks values that were given, alone and together.

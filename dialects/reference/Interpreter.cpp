@@ -23,6 +23,7 @@ static const Registry &getRegistry() {
     registerIndexing(filled);
     registerReduction(filled);
     registerContraction(filled);
+    registerDistillation(filled);
     registerEncoding(filled);
     registerAttention(filled);
     registerCollective(filled);

@@ -66,6 +66,7 @@ void registerShape(Registry &registry);
 void registerIndexing(Registry &registry);
 void registerReduction(Registry &registry);
 void registerContraction(Registry &registry);
+void registerDistillation(Registry &registry);
 void registerEncoding(Registry &registry);
 void registerAttention(Registry &registry);
 void registerConvolution(Registry &registry);

@@ -3,6 +3,7 @@
 #include "frontends/onnx/Import.h"
 #include "dialects/ingot/ir/Diagnostics.h"
 #include "frontends/onnx/ImportArtifacts.h"
+#include "frontends/onnx/LinkTeacher.h"
 #include "frontends/onnx/export/Export.h"
 #include "frontends/onnx/import/Graph.h"
 #include "frontends/onnx/model/MappedData.h"
@@ -117,10 +118,34 @@ static FailureOr<ImportedModel> importVariant(StringRef path,
   return result;
 }
 
+/// Imports the model and its teacher, with one size for each dimension.
+static FailureOr<ImportedModel>
+importPair(StringRef path, const ImportOptions &options, MLIRContext &context) {
+  ImportOptions ofStudent = options, ofTeacher = options;
+  for (const auto &[student, teacher] : options.pairs) {
+    ofStudent.paired.push_back(student);
+    ofTeacher.paired.push_back(teacher);
+  }
+  FailureOr<ImportedModel> student = importVariant(path, ofStudent, context);
+  if (failed(student))
+    return failure();
+  ofTeacher.trainable = NamePattern();
+  ofTeacher.freeze = llvm::cantFail(NamePattern::parse("freeze", ".*"));
+  ofTeacher.withoutData = false;
+  FailureOr<ImportedModel> teacher =
+      importVariant(options.teacher, ofTeacher, context);
+  if (failed(teacher) ||
+      failed(linkTeacher(*student->module, *teacher->module)))
+    return failure();
+  llvm::append_range(student->externalFiles, teacher->externalFiles);
+  return student;
+}
+
 FailureOr<ImportedModel> onnx_import::importOnnx(StringRef path,
                                                  const ImportOptions &options,
                                                  MLIRContext &context) {
   context.loadDialect<IngotDialect, func::FuncDialect>();
+  auto importVariant = options.teacher.empty() ? ::importVariant : importPair;
   std::vector<Variant> variants = listVariants(options.dims);
   if (variants.size() == 1)
     return importVariant(path, options, context);

@@ -77,9 +77,6 @@ private:
   }
 
   void findLayers();
-  /// Whether no other layer and no computation is between the layer and an
-  /// output of the model.
-  bool isHead(const LayerUse &use);
   /// Returns why the layer can have no adapter that a rule asks for; empty if
   /// it can.
   std::string refuse(const Layer &layer, const AdapterRule &rule);
@@ -116,13 +113,6 @@ private:
 // Layers
 //===----------------------------------------------------------------------===//
 
-bool AddAdapters::isHead(const LayerUse &use) {
-  return llvm::any_of(Signature(forward).getReturn()->getOperands(),
-                      [&](Value output) {
-                        return skipReshapes(output) == skipReshapes(use.result);
-                      });
-}
-
 void AddAdapters::findLayers() {
   llvm::MapVector<BlockArgument, Layer> found;
   // Of the kinds that read a weight, the first has it.
@@ -141,7 +131,7 @@ void AddAdapters::findLayers() {
         return;
       layer.kind = kind;
       layer.weight = state;
-      layer.isHead |= isHead(*use);
+      layer.isHead |= isOutput(forward, use->result);
       layer.uses.push_back(*use);
     });
   llvm::StringSet<> known;

@@ -20,6 +20,7 @@
 #include "dialects/ingot/target/Target.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
+#include "passes/adapt/LayerKinds.h"
 #include "passes/adapt/Passes.h"
 #include "passes/graph/Projection.h"
 #include "runtime/core/DType.h"
@@ -51,7 +52,7 @@ struct EncodeBase : ingot::impl::EncodeBaseBase<EncodeBase> {
                      [](StateOp state) { return bool(getEncoding(state)); });
     if (base.empty() && !comesWithCodes)
       return;
-    forward = findFunction(getOperation(), "forward");
+    forward = findFunction(getOperation(), function);
     if (!forward && !base.empty()) {
       (void)emitOptionError(&getContext(), "base",
                             "the model comes with its backward pass",
@@ -82,11 +83,17 @@ struct EncodeBase : ingot::impl::EncodeBaseBase<EncodeBase> {
     }
     decodeOthers();
     if (!isAny && !base.empty()) {
+      bool isTeacher = function != kForwardName;
       (void)emitOptionError(
-          &getContext(), "base",
-          "'" + base.getText() + "' finds no weight that can be encoded",
-          "it takes frozen weights of linear layers: add --adapter, or freeze "
-          "some with --freeze; --remarks says why weights are left out");
+          &getContext(), isTeacher ? "distill" : "base",
+          "'" + base.getText() + "' finds no weight that can be encoded" +
+              (isTeacher ? " in the teacher" : ""),
+          isTeacher ? "it takes weights of linear layers but the last one: "
+                      "leave out precision; --remarks says why weights are "
+                      "left out"
+                    : "it takes frozen weights of linear layers: add "
+                      "--adapter, or freeze some with --freeze; --remarks says "
+                      "why weights are left out");
       return signalPassFailure();
     }
     Signature(forward).eraseUnused();
@@ -125,10 +132,7 @@ void EncodeBase::findBases() {
     Matrix &found = bases[use->weight];
     found.weight = state;
     found.uses.push_back(matmul);
-    found.isHead |= llvm::any_of(
-        Signature(forward).getReturn()->getOperands(), [&](Value output) {
-          return skipReshapes(output) == skipReshapes(use->result);
-        });
+    found.isHead |= isOutput(forward, use->result);
   });
 }
 

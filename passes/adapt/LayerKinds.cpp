@@ -3,6 +3,9 @@
 #include "passes/adapt/LayerKinds.h"
 
 #include "dialects/ingot/builders/Builders.h"
+#include "dialects/ingot/ir/Signature.h"
+#include "dialects/ingot/ir/Teacher.h"
+#include "dialects/ingot/support/Views.h"
 #include "passes/graph/Projection.h"
 
 using namespace mlir;
@@ -175,4 +178,13 @@ ArrayRef<const LayerKind *> ingot::getLayerKinds() {
   static const EmbeddingKind embedding;
   static const LayerKind *const all[] = {&linear, &convolution, &embedding};
   return all;
+}
+
+bool ingot::isOutput(func::FuncOp forward, Value value) {
+  Signature signature(forward);
+  for (OpOperand &output : signature.getReturn()->getOpOperands())
+    if (!isPaired(signature.resultName(output.getOperandNumber())) &&
+        skipReshapes(output.get()) == skipReshapes(value))
+      return true;
+  return false;
 }

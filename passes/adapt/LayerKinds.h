@@ -9,6 +9,7 @@
 #define INGOT_PASSES_ADAPT_LAYERKINDS_H
 
 #include "dialects/ingot/ir/Dialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 
 namespace ingot {
@@ -77,6 +78,10 @@ public:
 
 /// Returns all kinds.
 llvm::ArrayRef<const LayerKind *> getLayerKinds();
+
+/// Whether a value has the elements of an output of the model, in any shape:
+/// the layer that computes it is the head.
+bool isOutput(mlir::func::FuncOp forward, mlir::Value value);
 
 } // namespace ingot
 

@@ -13,6 +13,7 @@
 #include "mlir/Pass/Pass.h"
 #include "passes/options/AdapterRule.h"
 #include "passes/options/BaseRule.h"
+#include "passes/options/DistillRule.h"
 #include "passes/options/PruneRule.h"
 
 namespace ingot {

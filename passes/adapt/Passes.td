@@ -63,6 +63,33 @@ def AddAdapters : Pass<"ingot-add-adapters", "::mlir::ModuleOp"> {
   let statistics = [Statistic<"numAdapters", "adapters", "adapters added">];
 }
 
+def AddTeacher : Pass<"ingot-add-teacher", "::mlir::ModuleOp"> {
+  let summary = "checks and freezes the model that another one learns from";
+  let description = [{
+    A module with a function `@teacher` beside `@forward` has two models, the second of which the first one learns from.
+    This pass makes it one that does not learn: ops that behave otherwise in training have their inference form, states
+    are frozen, and none is updated. Its inputs have to be inputs of `@forward`, of the same names and types, and its
+    results `distill.N` have to have the shapes of those of `@forward`. `--ingot-attach-loss` compares both and erases
+    the function.
+
+    Before:
+    ```mlir
+    ingot.state running @"@teacher/mean" : tensor<4xf32> = ...
+    func.func @teacher(%x: tensor<8x4xf32> {ingot.kind = "data", ingot.name = "x"}, %mean: tensor<4xf32> {...})
+        -> (tensor<8x4xf32> {ingot.name = "logits"}, tensor<4xf32> {ingot.state = @"@teacher/mean"})
+    ```
+    After:
+    ```mlir
+    ingot.state frozen @"@teacher/mean" : tensor<4xf32> = ...
+    func.func @teacher(%x: tensor<8x4xf32> {ingot.kind = "data", ingot.name = "x"}, %mean: tensor<4xf32> {...})
+        -> (tensor<8x4xf32> {ingot.name = "logits"})
+    ```
+  }];
+  let dependentDialects = ["::ingot::IngotDialect"];
+  let options = [Option<"distill", "distill", "::ingot::DistillRule", "",
+                        "how the model learns from the teacher">];
+}
+
 def EncodeBase : Pass<"ingot-encode-base", "::mlir::ModuleOp"> {
   let summary = "stores weights that are not trained as codes";
   let description = [{
@@ -95,6 +122,8 @@ def EncodeBase : Pass<"ingot-encode-base", "::mlir::ModuleOp"> {
   let dependentDialects = ["::ingot::IngotDialect"];
   let options = [Option<"base", "base", "::ingot::BaseRule", "",
                         "KIND:SETTINGS@REGEX: how weights are encoded, and which">,
+                 Option<"function", "function", "std::string", "\"forward\"",
+                        "the name of the function whose weights are encoded">,
                  Option<"encodesBases", "encodes", "bool", "true",
                         "whether matmuls can decode; otherwise weights that come with codes become numbers">];
   let statistics = [Statistic<"numEncoded", "encoded", "weights encoded">];

@@ -14,7 +14,10 @@
 #include "dialects/ingot/ir/Diagnostics.h"
 #include "dialects/ingot/ir/InputAttributes.h"
 #include "dialects/ingot/ir/Signature.h"
+#include "dialects/ingot/ir/Teacher.h"
+#include "dialects/ingot/support/InferenceForms.h"
 #include "dialects/ingot/support/Remarks.h"
+#include "passes/autodiff/Distillation.h"
 #include "passes/autodiff/Losses.h"
 #include "passes/autodiff/Metrics.h"
 #include "llvm/ADT/StringMap.h"
@@ -59,6 +62,7 @@ private:
   FailureOr<LossOfResult> chooseResult(Signature forward, Loss term,
                                        ArrayRef<unsigned> outputs);
   LogicalResult chooseMetrics(const Loss &first);
+  LogicalResult chooseDistillation(Signature forward, const Terms &terms);
   LogicalResult checkLabels(Signature forward, const Terms &terms);
   /// Creates the functions beside a @train_step that was imported with its
   /// backward pass.
@@ -70,6 +74,7 @@ private:
                     Value output, StringRef labelsName, ResultList &results);
 
   MetricNames wanted;
+  std::optional<Distillation> distillation;
 };
 } // namespace
 
@@ -120,7 +125,7 @@ static std::string hintFor(const Loss &loss, RankedTensorType type) {
 static SmallVector<unsigned> modelOutputs(Signature forward) {
   SmallVector<unsigned> outputs;
   for (unsigned i = 0; i < forward.getReturn()->getNumOperands(); ++i)
-    if (!forward.resultState(i))
+    if (!forward.resultState(i) && !isPaired(forward.resultName(i)))
       outputs.push_back(i);
   return outputs;
 }
@@ -235,6 +240,29 @@ LogicalResult AttachLoss::chooseMetrics(const Loss &first) {
   return success();
 }
 
+/// A model learns from its teacher where it has classes.
+LogicalResult AttachLoss::chooseDistillation(Signature forward,
+                                             const Terms &terms) {
+  auto hasClasses = [](const LossOfResult &term) {
+    return term.loss.hasClasses();
+  };
+  const auto *found = llvm::find_if(terms, hasClasses);
+  const LossOfResult &term = found == terms.end() ? terms.front() : *found;
+  auto chosen = Distillation::choose(forward, distill, term.loss, term.result,
+                                     /*isSum=*/terms.size() > 1);
+  if (failed(chosen))
+    return failure();
+  distillation = *chosen;
+  if (!distillation)
+    return success();
+  SmallVector<StringRef> names = llvm::to_vector_of<StringRef>(wanted.training);
+  SmallVector<std::string> more = distillation->listMetrics();
+  llvm::append_range(names, more);
+  getOperation()->setAttr(kTrainMetricsAttr,
+                          Builder(&getContext()).getStrArrayAttr(names));
+  return success();
+}
+
 /// Labels are inputs of their own; terms may share them.
 LogicalResult AttachLoss::checkLabels(Signature forward, const Terms &terms) {
   llvm::StringMap<RankedTensorType> types;
@@ -295,15 +323,6 @@ static Signature cloneForward(func::FuncOp forward, StringRef name) {
   return Signature(clone);
 }
 
-/// Replaces every op that has an inference form by it.
-static void useInferenceForms(func::FuncOp func) {
-  func.walk([](ModeDependent op) {
-    OpBuilder builder(op);
-    op->replaceAllUsesWith(op.buildInferenceForm(builder));
-    op->erase();
-  });
-}
-
 /// The input that the model's output is compared with. The trainer checks
 /// labels of classes before it uses them.
 static Value addLabels(Signature step, const Loss &loss,
@@ -334,10 +353,13 @@ void AttachLoss::buildTrainStep(Signature step, const Terms &terms) {
   Arithmetic a(builder, loc);
   // One weight serves one mean: those of a sum are of each micro-batch and
   // rank.
-  bool returnsWeight = weigh && terms.size() == 1;
+  bool returnsWeight = weigh && terms.size() == 1 &&
+                       (!distillation || distillation->sharesMean());
 
   Value whole, weight;
   ResultList sums;
+  SmallVector<Value> paired = pairedResults(step);
+  Distillation::Hard hard;
   for (const LossOfResult &term : terms) {
     Value mean = terminator->getOperand(term.result);
     if (term.loss.kind != Loss::Output) {
@@ -348,6 +370,8 @@ void AttachLoss::buildTrainStep(Signature step, const Terms &terms) {
       if (&term == terms.begin())
         buildTrainingMetrics(builder, loc, wanted.training,
                              {term.loss, mean, labels, parts.counted}, sums);
+      if (term.loss.hasClasses() && !hard.output)
+        std::tie(hard.output, hard.counted) = std::pair(mean, parts.counted);
       Value total = a.sumAll(parts.losses);
       Type element = tensorType(total).getElementType();
       auto elements =
@@ -369,6 +393,11 @@ void AttachLoss::buildTrainStep(Signature step, const Terms &terms) {
     if (term.loss.factor != 1)
       mean = a.mul(mean, term.loss.factor);
     whole = whole ? a.add(whole, mean) : mean;
+  }
+  if (distillation) {
+    hard.loss = whole;
+    hard.weight = weight;
+    whole = distillation->add(step, builder, loc, hard, paired, sums);
   }
 
   ResultList results;
@@ -488,9 +517,8 @@ void AttachLoss::buildEvalStep(Signature step, const Terms &terms,
 static void buildPredict(Signature predict) {
   useInferenceForms(predict.getFunction());
   ResultList results;
-  for (const ResultList::Entry &entry : ResultList::of(predict).entries)
-    if (!entry.state())
-      results.add(entry.value, entry.attributes);
+  for (unsigned output : modelOutputs(predict))
+    results.entries.push_back(ResultList::of(predict).entries[output]);
   results.apply(predict);
   predict.eraseUnused();
 }
@@ -593,12 +621,15 @@ void AttachLoss::runOnOperation() {
   FailureOr<Terms> terms = chooseLoss(Signature(forward));
   if (failed(terms) || failed(checkLabels(Signature(forward), *terms)) ||
       failed(chooseMetrics(terms->front().loss)) ||
+      failed(chooseDistillation(Signature(forward), *terms)) ||
       failed(Signature(forward).checkIsFree(kValidName)))
     return signalPassFailure();
 
   buildTrainStep(cloneForward(forward, kTrainStepName), *terms);
   buildEvalStep(cloneForward(forward, kEvalStepName), *terms);
   buildPredict(cloneForward(forward, kPredictName));
+  if (distillation)
+    distillation->eraseTeacher();
   stateLoss(module, *terms);
   remark::passed(forward.getLoc(), remarkOptions(getArgument(), "Loss"))
       << remark::metric("loss", describe(*terms))

@@ -10,6 +10,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
+#include "passes/options/DistillRule.h"
 #include "passes/options/OptionValues.h"
 #include <memory>
 

@@ -50,6 +50,12 @@ def AttachLoss : Pass<"ingot-attach-loss", "::mlir::ModuleOp"> {
     func.func @train_step(%x: tensor<8x4xf32> {...}, %labels: tensor<8xi64> {ingot.classes = 3 : i64, ingot.ignored = -100 : i64, ingot.kind = "labels", ingot.name = "labels"},
         %w: tensor<4x3xf32> {...}) -> (tensor<f32> {ingot.name = "loss"})
     ```
+    In a module with a function `@teacher` (`--ingot-add-teacher`) the training step computes it as well, and the loss
+    is `alpha T^2 D + (1 - alpha) L + pair-weight M`: L is the loss of labels, D the mean over the labels that count of
+    the divergence of softmax(output / T) from softmax(output of the teacher / T) (`softmax_divergence`), and M the sum
+    of the mean squared errors of results `distill.N` of both functions. `metric.hard_loss`, `metric.distill_loss` and
+    `metric.pair_loss` are L, D T^2 and M; evaluations have L alone.
+
     A module that has a `@train_step` with gradients, imported with its backward pass, gets the other two functions:
     from `@forward`, the imported evaluation model, with the loss that the module's attribute `ingot.loss` names, or
     from the part of the step that computes the loss. A `@train_step` without gradients is left alone.
@@ -59,6 +65,8 @@ def AttachLoss : Pass<"ingot-attach-loss", "::mlir::ModuleOp"> {
     Option<"metrics", "metrics", "std::string", "\"\"",
       "metrics of evaluations, separated by commas: accuracy, topK, f1, auc, confusion, perplexity, mae, r2; of "
       "training steps with `train-` before the name">,
+    Option<"distill", "distill", "::ingot::DistillRule", "",
+      "how the model learns from the teacher: temperature=T, alpha=A, pair-weight=W">,
     Option<"weigh", "weigh", "bool", "false",
       "where labels can be ignored, divide by the number of all labels, and return the fraction that counts as "
       "`loss_weight`: sums of both, over micro-batches or ranks, give the mean">];

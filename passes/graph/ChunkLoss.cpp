@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// ChunkLoss: computes a linear layer, the cross entropy of its result and the
-// gradients of both in chunks of rows.
+// ChunkLoss: computes linear layers, the loss of classes of their results and
+// the gradients of both in chunks of rows.
 //
-// Assumes a simplified step in which cross entropies are not decomposed.
+// Assumes a simplified step in which losses of classes are not decomposed.
 // Whether and how a loss is chunked determines the order in which gradients are
 // accumulated: it depends on shapes and on what the target says (LossChunks).
 //
 //===----------------------------------------------------------------------===//
 
 #include "dialects/ingot/builders/Builders.h"
+#include "dialects/ingot/distillation/DistillationOps.h"
 #include "dialects/ingot/partition/Partitionable.h"
 #include "dialects/ingot/support/Remarks.h"
 #include "dialects/ingot/target/Target.h"
@@ -19,6 +20,7 @@
 #include "mlir/IR/Iterators.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "passes/graph/Passes.h"
+#include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 #include <numeric>
@@ -87,11 +89,12 @@ RowParts splitRows(Operation *op, function_ref<bool(Value)> isCut) {
   return {};
 }
 
-/// The ops that depend on the matmul of a linear layer, up to results that are
-/// no larger than the layer's operands.
+/// The ops that depend on the matmuls of linear layers with as many rows and
+/// columns, up to results that are no larger than the layers' operands.
 class Chunks {
 public:
-  Chunks(MatmulOp matmul, int64_t minRows, int64_t maxParts);
+  /// The matmuls are in program order.
+  Chunks(ArrayRef<MatmulOp> matmuls, int64_t minRows, int64_t maxParts);
 
   StringRef getProblem() const { return problem; }
   int64_t getParts() const { return parts; }
@@ -101,7 +104,7 @@ public:
 
 private:
   bool isBig(Value value) const {
-    return countElements(value) >= countElements(matmul);
+    return countElements(value) >= countElements(matmuls.front());
   }
   bool isCut(Value value) const { return cut.contains(value); }
   void follow();
@@ -115,7 +118,8 @@ private:
   void startAfter(OpBuilder &builder, IRMapping &mapping, Pieces &pieces,
                   int64_t part) const;
 
-  Value matmul;
+  /// Mutable, because handles of ops have no const methods.
+  mutable SmallVector<MatmulOp> matmuls;
   int64_t parts = 1;
   std::string problem;
   /// The values that are split into chunks, and the ops that compute them or
@@ -126,12 +130,12 @@ private:
 
 } // namespace
 
-Chunks::Chunks(MatmulOp matmul, int64_t minRows, int64_t maxParts)
-    : matmul(matmul.getResult()) {
+Chunks::Chunks(ArrayRef<MatmulOp> matmuls, int64_t minRows, int64_t maxParts)
+    : matmuls(matmuls) {
   follow();
   prune();
   check();
-  int64_t rows = countRows(matmul), common = rows;
+  int64_t rows = countRows(this->matmuls.front()), common = rows;
   for (Value value : cut)
     common = std::gcd(common, countRows(value));
   // Each chunk is compiled. Sizes that no count up to the maximum divides
@@ -150,12 +154,14 @@ Chunks::Chunks(MatmulOp matmul, int64_t minRows, int64_t maxParts)
 /// Finds all ops that can be computed in chunks.
 void Chunks::follow() {
   auto test = [&](Value value) { return isCut(value); };
-  cut.insert(matmul);
-  Operation *first = matmul.getDefiningOp();
-  RowParts rows = splitRows(first, [](Value) { return false; });
-  rows.kind = RowParts::Rows;
-  ops.push_back({first, rows});
-  for (Operation *op = first->getNextNode(); op; op = op->getNextNode()) {
+  for (Operation *op = matmuls.front(); op; op = op->getNextNode()) {
+    if (llvm::is_contained(matmuls, op)) {
+      RowParts rows = splitRows(op, [](Value) { return false; });
+      rows.kind = RowParts::Rows;
+      ops.push_back({op, rows});
+      cut.insert(op->getResult(0));
+      continue;
+    }
     if (!llvm::any_of(op->getOperands(), test))
       continue;
     RowParts split = splitRows(op, test);
@@ -193,7 +199,7 @@ void Chunks::check() {
   for (auto &[op, split] : ops)
     inside.insert(op);
   // No value that a chunk depends on may depend on all chunks.
-  for (Operation *op = matmul.getDefiningOp(); op; op = op->getNextNode()) {
+  for (Operation *op = matmuls.front(); op; op = op->getNextNode()) {
     for (Value operand : op->getOperands()) {
       Operation *source = operand.getDefiningOp();
       bool isAfter = inside.contains(source) || dependent.contains(source);
@@ -213,7 +219,9 @@ void Chunks::check() {
 
 int64_t Chunks::getBytesSaved() const {
   auto bytes = [](Value value) { return byteSize(tensorType(value)); };
-  int64_t saved = bytes(matmul) - bytes(matmul) / parts;
+  int64_t saved = 0;
+  for (MatmulOp matmul : matmuls)
+    saved += bytes(matmul) - bytes(matmul) / parts;
   // The accumulated sum is live together with the next matmul.
   for (auto &[op, split] : ops)
     if (split.kind == RowParts::Sum)
@@ -248,8 +256,8 @@ Value Chunks::getPart(OpBuilder &builder, IRMapping &mapping, Value value,
         !isa<Reduction>(op))
       return buildPart(builder, mapping, op, split, part)->getResult(0);
   }
-  Value slice = SliceOp::create(builder, matmul.getLoc(), partType, value,
-                                starts, limits, strides);
+  Value slice = SliceOp::create(builder, matmuls.front().getLoc(), partType,
+                                value, starts, limits, strides);
   mapping.map(value, slice);
   return slice;
 }
@@ -284,14 +292,19 @@ Operation *Chunks::buildPart(OpBuilder &builder, IRMapping &mapping,
 /// of several chunks would be in memory together.
 void Chunks::startAfter(OpBuilder &builder, IRMapping &mapping, Pieces &pieces,
                         int64_t part) const {
-  Value lhs = matmul.getDefiningOp<MatmulOp>().getLhs();
-  SmallVector<Value> operands = {getPart(builder, mapping, lhs, part)};
+  SmallVector<Value> inputs, operands;
+  for (MatmulOp matmul : matmuls)
+    if (!llvm::is_contained(inputs, matmul.getLhs()))
+      inputs.push_back(matmul.getLhs());
+  for (Value input : inputs)
+    operands.push_back(getPart(builder, mapping, input, part));
   for (auto &[result, given] : pieces)
     operands.push_back(given.back());
-  auto barrier = BarrierOp::create(builder, matmul.getLoc(), operands);
-  mapping.map(lhs, barrier->getResult(0));
+  auto barrier = BarrierOp::create(builder, matmuls.front().getLoc(), operands);
+  for (auto [input, value] : llvm::zip(inputs, barrier->getResults()))
+    mapping.map(input, value);
   for (auto [entry, value] :
-       llvm::zip(pieces, barrier->getResults().drop_front()))
+       llvm::zip(pieces, barrier->getResults().drop_front(inputs.size())))
     entry.second.back() = value;
 }
 
@@ -349,13 +362,31 @@ struct ChunkLoss : ingot::impl::ChunkLossBase<ChunkLoss> {
   using ChunkLossBase::ChunkLossBase;
 
   void runOnOperation() override {
-    llvm::SetVector<MatmulOp> matmuls;
-    getOperation().walk([&](CrossEntropyOp loss) {
-      if (MatmulOp matmul = findMatmul(loss))
-        matmuls.insert(matmul);
+    // Losses that read one layer are chunked together, with all their layers.
+    llvm::EquivalenceClasses<Operation *> together;
+    llvm::SetVector<Operation *> found;
+    getOperation().walk([&](ClassLoss loss) {
+      Operation *first = nullptr;
+      for (Value scores : loss.getScores()) {
+        MatmulOp matmul = findMatmul(scores);
+        if (!matmul)
+          continue;
+        found.insert(matmul);
+        together.unionSets(first ? first : matmul, matmul);
+        first = matmul;
+      }
     });
-    for (MatmulOp matmul : matmuls)
-      chunk(matmul);
+    DenseSet<Operation *> known;
+    for (Operation *matmul : found) {
+      SmallVector<MatmulOp> matmuls;
+      for (Operation *other : together.members(matmul))
+        if (known.insert(other).second)
+          matmuls.push_back(cast<MatmulOp>(other));
+      llvm::sort(matmuls,
+                 [](MatmulOp a, MatmulOp b) { return a->isBeforeInBlock(b); });
+      if (!matmuls.empty())
+        chunk(matmuls);
+    }
     // Ops that have been replaced by their chunks.
     getOperation()->walk<WalkOrder::PostOrder, ReverseIterator>(
         [](Operation *op) {
@@ -367,10 +398,10 @@ struct ChunkLoss : ingot::impl::ChunkLossBase<ChunkLoss> {
 private:
   /// Returns the layer that computes the logits, through ops with as many
   /// elements; null if there is none, or if there are several.
-  static MatmulOp findMatmul(CrossEntropyOp loss) {
-    int64_t elements = countElements(loss.getLogits());
+  static MatmulOp findMatmul(Value logits) {
+    int64_t elements = countElements(logits);
     llvm::SetVector<Value> values;
-    values.insert(loss.getLogits());
+    values.insert(logits);
     MatmulOp found;
     for (size_t i = 0; i < values.size(); ++i) {
       Operation *op = values[i].getDefiningOp();
@@ -389,12 +420,13 @@ private:
                : MatmulOp();
   }
 
-  void chunk(MatmulOp matmul) {
+  void chunk(ArrayRef<MatmulOp> matmuls) {
+    MatmulOp matmul = matmuls.front();
     auto options = remarkOptions(getArgument(), "ChunkedLoss");
     std::unique_ptr<const Target> target = Target::of(matmul);
     LossChunks rule = target->getCalls().getLossChunks(
         tensorType(matmul.getLhs()).getElementType());
-    Chunks chunks(matmul, minRows != 0 ? minRows : rule.minRows, maxParts);
+    Chunks chunks(matmuls, minRows != 0 ? minRows : rule.minRows, maxParts);
     if (!chunks.getProblem().empty()) {
       remark::missed(matmul.getLoc(), options)
           << remark::reason("{0}", chunks.getProblem());
@@ -418,6 +450,7 @@ private:
       return;
     }
     remark::passed(matmul.getLoc(), options)
+        << remark::metric("layers", static_cast<int64_t>(matmuls.size()))
         << remark::metric("chunks", chunks.getParts())
         << remark::metric("bytes_saved", saved);
     chunks.rewrite();

@@ -189,7 +189,8 @@ def ChunkLoss : Pass<"ingot-chunk-loss", "::mlir::func::FuncOp"> {
     The logits of many tokens over a large vocabulary are often the largest tensor of a step. Their loss and gradient
     are computed row by row, so that a chunk of rows can be processed completely, from the matmul of the layer to the
     gradients of its operands, before the next one begins: the logits of only one chunk are in memory at a time, and
-    nothing is recomputed. The gradient of the weights is the sum of those of the chunks, in order.
+    nothing is recomputed. The gradient of the weights is the sum of those of the chunks, in order. Losses that read one
+    layer, or that compare two (ClassLoss), are computed in the same chunks, with all of their layers.
 
     The number of chunks follows from the shapes: the largest one that leaves at least `min-rows` rows per chunk, so
     that the time to read the weights once per chunk is small compared to the matmuls, and up to `max-parts`, because

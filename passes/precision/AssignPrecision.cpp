@@ -113,7 +113,8 @@ struct AssignPrecision : ingot::impl::AssignPrecisionBase<AssignPrecision> {
 
   void runOnOperation() override {
     func::FuncOp func = getOperation();
-    if (func.isDeclaration())
+    if (func.isDeclaration() ||
+        (!function.empty() && func.getName() != function))
       return;
     machine = Target::of(func)->getMachine();
     // The function's and those of the bodies of loops.

@@ -62,6 +62,8 @@ def AssignPrecision : Pass<"ingot-assign-precision", "::mlir::func::FuncOp"> {
            "regular expression: ops of these ONNX nodes compute in 16 bits">,
     Option<"byCost", "by-cost", "bool", "false",
            "leave ops in fp32 that the machine runs more slowly in 16 bits">,
+    Option<"function", "function", "std::string", "\"\"",
+           "the function that computes in 16 bits; all if empty">,
   ];
   let statistics = [
     Statistic<"numLow", "low", "ops in 16 bits">,

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/core/Manifest.h"
+#include "runtime/abi/TeacherNames.h"
 
 #include "runtime/abi/Abi.h"
 #include "runtime/abi/Align.h"
@@ -427,7 +428,8 @@ bool StateSpec::isOwn() const { return role == StateRole::Residual; }
 
 bool StateSpec::isSaved() const {
   return init.kind != InitKind::Copy && role != StateRole::Accumulator &&
-         role != StateRole::Coordinates && home != StateHome::Encoded;
+         role != StateRole::Coordinates && home != StateHome::Encoded &&
+         !name.starts_with(abi::kTeacherPrefix);
 }
 
 bool StateSpec::isOptional() const {
@@ -436,8 +438,9 @@ bool StateSpec::isOptional() const {
 }
 
 bool StateSpec::isModel() const {
-  return role == StateRole::Parameter || role == StateRole::Frozen ||
-         role == StateRole::Running;
+  return !name.starts_with(abi::kTeacherPrefix) &&
+         (role == StateRole::Parameter || role == StateRole::Frozen ||
+          role == StateRole::Running);
 }
 
 std::optional<int64_t> InputSpec::getLimit() const {

@@ -159,8 +159,16 @@ static double meanError(const MetricSums &sums) {
 std::optional<double> ingot::runtime::computeMetric(const std::string &name,
                                                     const MetricSums &sums,
                                                     double loss) {
+  // Means, of losses with several terms.
+  auto computeMean = [&](const std::string &of) -> std::optional<double> {
+    const std::vector<double> &count = sums.get(of + ".count");
+    return count.empty() ? std::optional<double>()
+                         : sums.get(of).front() / count.front();
+  };
   if (name == "perplexity")
-    return std::exp(loss);
+    return std::exp(computeMean("hard_loss").value_or(loss));
+  if (std::optional<double> mean = computeMean(name))
+    return mean;
   if (name == "f1")
     return sums.get("confusion").empty() ? f1OfColumns(sums)
                                          : f1OfClasses(sums.get("confusion"));

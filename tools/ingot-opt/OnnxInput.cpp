@@ -6,6 +6,7 @@
 #include "frontends/onnx/Import.h"
 #include "mlir/Bytecode/BytecodeWriter.h"
 #include "mlir/IR/MLIRContext.h"
+#include "passes/options/DistillRule.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/ManagedStatic.h"
@@ -43,6 +44,13 @@ struct Options {
       "loops", llvm::cl::cat(category), llvm::cl::value_desc("FORM"),
       llvm::cl::init("auto"),
       llvm::cl::desc("form of loops: auto, rolled or unrolled")};
+  llvm::cl::opt<std::string> teacher{
+      "teacher", llvm::cl::cat(category), llvm::cl::value_desc("FILE"),
+      llvm::cl::desc("model that the input learns from, as @teacher")};
+  llvm::cl::list<std::string> pairs{
+      "teacher-pair", llvm::cl::cat(category),
+      llvm::cl::value_desc("STUDENT:TEACHER"),
+      llvm::cl::desc("values of both models that functions return")};
   llvm::cl::opt<std::string> checkpoint{
       "checkpoint", llvm::cl::cat(category), llvm::cl::value_desc("FILE"),
       llvm::cl::desc("checkpoint of ONNX Runtime training")};
@@ -86,6 +94,15 @@ ingot::readOnnxInput(StringRef path, const DialectRegistry &registry) {
   import.untie = options->untie;
   import.withoutData = options->withoutData;
   import.loops = options->loops;
+  import.teacher = options->teacher;
+  for (StringRef pair : options->pairs) {
+    auto rule = DistillRule::parse("teacher-pair", ("pairs=" + pair).str());
+    if (!rule) {
+      llvm::errs() << "error: " << llvm::toString(rule.takeError()) << "\n";
+      return nullptr;
+    }
+    llvm::append_range(import.pairs, rule->pairs);
+  }
   import.checkpoint = options->checkpoint;
   import.optimizerModel = options->optimizerModel;
 

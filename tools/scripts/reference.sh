@@ -48,7 +48,7 @@ while read -r file; do
   fi
 done < <(find passes -name '*.td' | sort)
 
-printf 'include "dialects/ingot/%s"\n' Ops.td exchange/Exchange.td encoding/Encoding.td |
+printf 'include "dialects/ingot/%s"\n' Ops.td exchange/Exchange.td encoding/Encoding.td distillation/Distillation.td |
   "llvm-tblgen-$LLVM_VERSION" --dump-json -I . -I "$(llvm-config-"$LLVM_VERSION" --includedir)" - >"$ops"
 python3 tools/scripts/status_table.py "$ops" >"$out/status.md"
 

@@ -26,6 +26,7 @@ void IngotDialect::initialize() {
   registerIngotDialectOperations(this);
   addExchanges(*this);
   addEncodings(*this);
+  addDistillation(*this);
   attachPartitions(*getContext());
 }
 

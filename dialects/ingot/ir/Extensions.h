@@ -22,6 +22,10 @@ void addExchanges(mlir::Dialect &dialect);
 /// Adds the ops on encoded tensors (dialects/ingot/encoding) to the dialect.
 void addEncodings(mlir::Dialect &dialect);
 
+/// Adds the losses that compare a model with another one
+/// (dialects/ingot/distillation) to the dialect.
+void addDistillation(mlir::Dialect &dialect);
+
 /// Adds the interface Partitionable (dialects/ingot/partition) to ops.
 void attachPartitions(mlir::MLIRContext &context);
 

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/ingot/distillation/DistillationOps.h"
 #include "dialects/ingot/partition/PartitionModels.h"
 
 using namespace mlir;
@@ -74,6 +75,28 @@ struct CrossEntropyModel : PartitionModel<CrossEntropyOp, CrossEntropyModel> {
   }
 };
 
+struct SoftmaxDivergenceModel
+    : PartitionModel<SoftmaxDivergenceOp, SoftmaxDivergenceModel> {
+  SmallVector<Factor> getFactors(Operation *op) const {
+    auto loss = cast<SoftmaxDivergenceOp>(op);
+    FactorBuilder factors(op);
+    RankedTensorType type = tensorType(loss.getLogits());
+    auto classes = static_cast<int64_t>(loss.getDim());
+    for (int64_t dim = 0; dim < type.getRank(); ++dim) {
+      if (dim == classes)
+        continue;
+      int64_t kept = dim < classes ? dim : dim - 1;
+      factors.add(Factor::Free, type.getDimSize(dim))
+          .operand(0, dim)
+          .operand(1, dim)
+          .result(0, kept)
+          .result(1, kept)
+          .result(2, kept);
+    }
+    return factors.take();
+  }
+};
+
 } // namespace
 
 void ingot::attachNormalizationPartitions(MLIRContext &context) {
@@ -83,4 +106,5 @@ void ingot::attachNormalizationPartitions(MLIRContext &context) {
   RmsNormOp::attachInterface<TrailingNormModel<RmsNormOp>>(context);
   BatchNormOp::attachInterface<BatchNormModel>(context);
   CrossEntropyOp::attachInterface<CrossEntropyModel>(context);
+  SoftmaxDivergenceOp::attachInterface<SoftmaxDivergenceModel>(context);
 }

@@ -153,6 +153,8 @@ private:
   void addResult(mlir::Value value, llvm::StringRef attribute,
                  mlir::Attribute name);
   llvm::LogicalResult addOutputs();
+  /// Adds the values that are compared with those of another model.
+  llvm::LogicalResult addPaired();
   llvm::LogicalResult addLossAndGradients();
   void setArgumentAttr(mlir::BlockArgument argument, llvm::StringRef name,
                        mlir::Attribute value);

@@ -7,6 +7,7 @@
 #include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/ir/Diagnostics.h"
 #include "dialects/ingot/ir/Signature.h"
+#include "dialects/ingot/ir/Teacher.h"
 #include "dialects/ingot/support/Remarks.h"
 #include "frontends/onnx/import/Graph.h"
 
@@ -48,6 +49,24 @@ LogicalResult GraphImporter::addOutputs() {
       return emitUserError(where, "this output is not a tensor",
                            "export the model with tensor outputs");
     addResult(binding->value, kNameAttr, builder.getStringAttr(output.name()));
+  }
+  return success();
+}
+
+LogicalResult GraphImporter::addPaired() {
+  for (auto [i, name] : llvm::enumerate(options.paired)) {
+    bool isKnown = bindings.contains(name) || initializers.contains(name);
+    const Binding *binding = isKnown ? lookup(name, file) : nullptr;
+    if (isKnown && !binding)
+      return failure();
+    if (!binding || !binding->value ||
+        !isa<FloatType>(ingot::tensorType(binding->value).getElementType()))
+      return emitUserError(
+          file, "--distill: it has no tensor of floats '" + name + "'",
+          "pairs=STUDENT:TEACHER names outputs of nodes of the two ONNX files, "
+          "as a viewer of them shows them");
+    addResult(binding->value, kNameAttr,
+              builder.getStringAttr(kPairPrefix + Twine(i)));
   }
   return success();
 }
@@ -120,8 +139,14 @@ void GraphImporter::reportOverrides() {
 }
 
 LogicalResult GraphImporter::finish() {
-  if (failed(meaning.training ? addLossAndGradients() : addOutputs()))
+  if (failed(meaning.training ? addLossAndGradients() : addOutputs()) ||
+      failed(addPaired()))
     return failure();
+  for (auto &[name, state] : stateValues)
+    if (name.starts_with(kTeacherPrefix))
+      return emitUserError(
+          file, "its weight '" + name + "' has a name that teachers' have",
+          "rename the weight: names do not begin with " + kTeacherPrefix);
   countClasses();
   countRows();
   for (auto &[name, state] : stateValues) {

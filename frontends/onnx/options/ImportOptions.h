@@ -14,6 +14,8 @@
 
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace ingot::onnx_import {
 
@@ -45,6 +47,15 @@ struct ImportOptions {
   /// Files that ONNX Runtime training generates beside its training model: the
   /// parameters, and the optimizer. Empty for a model of another kind.
   std::string checkpoint, optimizerModel;
+  /// The file of a second model, which is imported as @teacher; empty without
+  /// one.
+  std::string teacher;
+  /// Values of the graph and of the teacher's that both functions return
+  /// besides their outputs, as `distill.N`.
+  std::vector<std::pair<std::string, std::string>> pairs;
+  /// Values of the graph that its function returns besides the outputs, as
+  /// `distill.N`: one side of the pairs.
+  std::vector<std::string> paired;
 };
 
 } // namespace ingot::onnx_import

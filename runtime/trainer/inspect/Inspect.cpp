@@ -7,6 +7,7 @@
 
 #include "runtime/trainer/inspect/Inspect.h"
 
+#include "runtime/abi/TeacherNames.h"
 #include "runtime/core/Text.h"
 #include "runtime/core/libraries/JsonLibrary.h"
 #include "runtime/core/text/Quantities.h"
@@ -90,6 +91,17 @@ static int64_t getDataBytes(const Manifest &manifest) {
   return getQueueBytes(most);
 }
 
+/// Returns the memory of the teacher's weights, which is in that of weights or
+/// in the range that is mapped.
+static int64_t getTeacherBytes(const Manifest &manifest) {
+  int64_t bytes = 0;
+  for (const StateSpec &state : manifest.states)
+    if (state.name.starts_with(ingot::abi::kTeacherPrefix) &&
+        (state.home == StateHome::Block || state.home == StateHome::Mapped))
+      bytes += state.halves.empty() ? state.getBytes() : 0;
+  return bytes;
+}
+
 static ordered_json describeInputs(const FunctionSpec &step) {
   auto inputs = ordered_json::array();
   for (const InputSpec &input : step.inputs)
@@ -117,6 +129,8 @@ std::string ingot::runtime::inspectAsJson(const Manifest &manifest,
   for (const char *part : memoryParts)
     json[part] = getMemory(manifest, step, part, ranks);
   json["mapped_bytes"] = manifest.mappedBytes;
+  if (int64_t bytes = getTeacherBytes(manifest))
+    json["teacher_bytes"] = bytes;
   json["data"] = {{"bytes", getDataBytes(manifest)}};
   json["live"] = ordered_json::array();
   for (const LiveTensor &tensor : step.live)
@@ -182,6 +196,8 @@ std::string ingot::runtime::inspectAsText(const Manifest &manifest,
   if (manifest.mappedBytes != 0)
     text += fmt::format("frozen, mapped      {:>12}\n",
                         describeBytes(manifest.mappedBytes));
+  if (int64_t bytes = getTeacherBytes(manifest))
+    text += fmt::format("the teacher's weights {:>10}\n", describeBytes(bytes));
   text += fmt::format("batches ahead of it {:>11}\n",
                       describeBytes(getDataBytes(manifest)));
   constexpr size_t maxListed = 12;

@@ -8,6 +8,7 @@
 #include "runtime/trainer/state/State.h"
 
 #include "runtime/abi/Mapping.h"
+#include "runtime/abi/TeacherNames.h"
 #include "runtime/checkpoint/TensorFiles.h"
 #include "runtime/comm/Communicator.h"
 #include "runtime/core/Error.h"
@@ -428,6 +429,10 @@ void ingot::runtime::restoreState(Session &session,
     takeFiledStates(session);
   StateList missing;
   for (const StateSpec &spec : session.getManifest().states) {
+    // No run changes it, and none has it in its checkpoints.
+    if (spec.name.starts_with(ingot::abi::kTeacherPrefix) &&
+        spec.init.kind != InitKind::Copy && spec.home != StateHome::Encoded)
+      missing.push_back(&spec);
     if (!spec.isSaved())
       continue;
     std::string where = path + ": " + spec.name;

@@ -49,9 +49,7 @@ void ingot::runtime::checkExportable(const Session &session,
 static void exportWeights(const Session &session, const std::string &path) {
   SafeTensors weights;
   for (const StateSpec &spec : session.getManifest().states)
-    if ((spec.role == StateRole::Parameter || spec.role == StateRole::Frozen ||
-         spec.role == StateRole::Running) &&
-        !isPart(session.getManifest(), spec) &&
+    if (spec.isModel() && !isPart(session.getManifest(), spec) &&
         // Follows from a weight.
         !(spec.role == StateRole::Frozen &&
           isOfAdapter(session.getManifest(), spec.name)))

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#include "dialects/ingot/distillation/DistillationOps.h"
 #include "dialects/ingot/exchange/ExchangeOps.h"
 #include "test/random-graphs/catalogue/Catalogue.h"
 
@@ -65,6 +66,16 @@ static Operation *buildCrossEntropy(Source &s) {
   int64_t ignored = s.choose.chance(0.5) ? -100 : 0;
   return CrossEntropyOp::create(s.builder, s.loc(), rows, rows, logits, labels,
                                 dim, ignored);
+}
+
+static Operation *buildSoftmaxDivergence(Source &s) {
+  Shape shape = s.choose.shape();
+  Value logits = s.real(shape), targets = s.real(shape);
+  int64_t dim = s.choose.between(0, shape.size() - 1);
+  RankedTensorType rows = dropDims(tensorType(logits), dim);
+  return SoftmaxDivergenceOp::create(s.builder, s.loc(),
+                                     TypeRange{rows, rows, rows}, logits,
+                                     targets, dim, APFloat(2.0));
 }
 
 /// A constant of one integer.
@@ -309,6 +320,7 @@ void ingot::testing::addComposites(std::vector<Entry> &entries) {
   addEntry<RmsNormOp>(entries, buildRmsNorm);
   addEntry<BatchNormOp>(entries, buildBatchNorm);
   addEntry<CrossEntropyOp>(entries, buildCrossEntropy);
+  addEntry<SoftmaxDivergenceOp>(entries, buildSoftmaxDivergence);
   addEntry<AllReduceWaitOp, AllReduceStartOp>(entries, buildBucket);
   addEntry<AllGatherWaitOp, AllGatherStartOp, ReduceScatterWaitOp,
            ReduceScatterStartOp>(entries, buildShards);

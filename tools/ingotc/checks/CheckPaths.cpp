@@ -34,6 +34,7 @@ void ingot::checkPaths(const CompilerOptions &options,
     all.addInput("MODEL", file);
   for (auto [option, file] :
        {std::pair("--checkpoint", options.import.checkpoint),
+        std::pair("--teacher", options.import.teacher),
         std::pair("--optimizer-model", options.import.optimizerModel)})
     if (!file.empty())
       all.addInput(option, file);

@@ -234,6 +234,12 @@ static void addModelOptions(CLI::App &app, CompilerOptions &options,
       ->type_name("FILE")
       ->needs("--checkpoint")
       ->group(group);
+  app.add_option("--teacher", options.import.teacher,
+                 "the ONNX model that MODEL learns from: its inputs are those "
+                 "of MODEL by name, and its classes too; --distill says how")
+      ->type_name("FILE")
+      ->excludes("--checkpoint")
+      ->group(group);
   app.add_option("--trainable", texts.trainable,
                  "parameters to train (regular expression)")
       ->type_name("REGEX")
@@ -408,7 +414,7 @@ static bool isShaping(const CLI::Option &option) {
       "allow-unmatched", "batch",       "bucket-mb",     "checkpoint",
       "data-parallel",   "export-base", "external-data", "grad-accumulation",
       "loops",           "loss",        "metrics",       "optimizer",
-      "optimizer-model", "zero"};
+      "optimizer-model", "teacher",     "zero"};
   llvm::StringRef name = option.get_lnames().front();
   return name == "tf32" || (llvm::is_contained(groups, option.get_group()) &&
                             !llvm::is_contained(others, name));
@@ -436,6 +442,9 @@ static void checkPlanning(const CompilerOptions &options, bool isAutomatic,
     throw usageError("--grad-accumulation", "is what --auto finds",
                      "leave it out; --global-batch says how many samples a "
                      "step has");
+  if (!options.import.teacher.empty())
+    throw usageError("--auto", "plans no teacher yet",
+                     "leave out --teacher, or choose a mesh yourself");
   if (options.emit != "exe" || options.printPipeline || isTuned ||
       options.pipeline->variants || !options.archs.empty())
     throw usageError("--auto", "plans one trainer",
@@ -550,6 +559,15 @@ ingot::parseCompilerOptions(int argc, const char *const *argv) {
   // Ranks are what --auto plans.
   if (isAutomatic && !options.pipeline->hasRanks())
     options.pipeline->dataParallel = true;
+  if (options.import.teacher.empty() && !options.pipeline->distill.empty())
+    throw usageError("--distill", "requires --teacher",
+                     "name the ONNX model to learn from");
+  if (!options.import.teacher.empty() && options.pipeline->distill.empty())
+    llvm::cantFail(options.pipeline->distill.set(DistillRule::kDefault));
+  const DistillRule &distill = options.pipeline->distill;
+  options.import.pairs = distill.pairs;
+  if (!distill.empty())
+    options.shaping["distill"] = {distill.getText()};
   if (llvm::Error error = options.pipeline->check())
     throwUserError(std::move(error));
   registerIngotTargets();
@@ -645,6 +663,10 @@ std::string ingot::printPipeline(const CompilerOptions &options) {
     words.push_back("--checkpoint=" + import.checkpoint);
   if (!import.optimizerModel.empty())
     words.push_back("--optimizer-model=" + import.optimizerModel);
+  if (!import.teacher.empty())
+    words.push_back("--teacher=" + import.teacher);
+  for (const auto &[student, teacher] : import.pairs)
+    words.push_back("--teacher-pair=" + student + ":" + teacher);
   if (!import.trainable.empty())
     words.push_back("--trainable=" + import.trainable.getText());
   if (!import.freeze.empty())
