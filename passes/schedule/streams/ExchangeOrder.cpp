@@ -82,8 +82,8 @@ public:
       left.insert(i);
       for (unsigned next : nodes[node].successors)
         ++pending[next];
-      if (keepsOrder(node))
-        inOrder.insert(i);
+      for (std::set<size_t> *queue : getQueues(node))
+        queue->insert(i);
     }
   }
 
@@ -98,21 +98,31 @@ public:
   }
 
 private:
-  /// Ranks have to begin these in one order, and bodies of loops may have some
-  /// of them.
-  bool keepsOrder(unsigned node) const {
-    return times.isExchange[node] || isa<BucketEnd, RepeatOp>(nodes[node].op);
+  /// The orders that a node has to keep, since all ranks have to begin
+  /// exchanges in one: that of exchanges, and that of sums in buckets. Bodies
+  /// of loops may have some of both. An exchange may overtake the start of a
+  /// bucket, which is the order of all ranks, too.
+  SmallVector<std::set<size_t> *, 2> getQueues(unsigned node) {
+    bool isLoop = isa<RepeatOp>(nodes[node].op);
+    SmallVector<std::set<size_t> *, 2> queues;
+    if (isLoop || times.isExchange[node])
+      queues.push_back(&exchanges);
+    if (isLoop || isa<BucketEnd>(nodes[node].op))
+      queues.push_back(&buckets);
+    return queues;
   }
 
   /// Whether nothing that has to come before the node is left.
-  bool isReady(size_t at) const {
-    unsigned node = order[at];
-    return pending[node] == 0 && (!keepsOrder(node) || *inOrder.begin() == at);
+  bool isReady(size_t at) {
+    return pending[order[at]] == 0 &&
+           llvm::all_of(getQueues(order[at]), [&](std::set<size_t> *queue) {
+             return *queue->begin() == at;
+           });
   }
 
   void startExchanges() {
-    while (!inOrder.empty()) {
-      size_t at = *inOrder.begin();
+    while (!exchanges.empty()) {
+      size_t at = *exchanges.begin();
       if (!times.isExchange[order[at]] || !isReady(at) ||
           clocks.waits(order[at]))
         return;
@@ -122,7 +132,7 @@ private:
 
   /// Returns the first node of the order, unless it waits for an exchange and
   /// another one need not.
-  size_t choose() const {
+  size_t choose() {
     size_t seen = 0, first = *left.begin();
     for (size_t at : left) {
       if (seen++ > window)
@@ -137,7 +147,8 @@ private:
   void take(size_t at) {
     unsigned node = order[at];
     left.erase(at);
-    inOrder.erase(at);
+    for (std::set<size_t> *queue : getQueues(node))
+      queue->erase(at);
     clocks.run(node);
     for (unsigned next : nodes[node].successors)
       --pending[next];
@@ -150,8 +161,9 @@ private:
   size_t window;
   Clocks clocks;
   SmallVector<unsigned> pending;
-  /// Places in the order.
-  std::set<size_t> left, inOrder;
+  /// Places in the order: of all nodes that are left, and of those that keep
+  /// an order.
+  std::set<size_t> left, exchanges, buckets;
   SmallVector<unsigned> result;
 };
 

@@ -40,8 +40,8 @@ ExchangeTimes playExchanges(const StepGraph &graph,
 
 /// Returns an order in which exchanges begin as soon as their operands are
 /// there, and while a node would wait for one, of the next `window` nodes the
-/// first that need not wait comes before it. Exchanges, the ends of buckets and
-/// loops keep their order among themselves.
+/// first that need not wait comes before it. Exchanges keep their order among
+/// themselves, and so do sums of buckets; loops keep that of both.
 llvm::SmallVector<unsigned> overlapExchanges(const StepGraph &graph,
                                              llvm::ArrayRef<unsigned> order,
                                              const NodeSeconds &times,

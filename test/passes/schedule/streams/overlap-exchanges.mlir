@@ -63,3 +63,26 @@ module attributes {ingot.mesh = {tensor = 2}, ingot.target = #ingot.target<"cpu"
     return %c : tensor<1024x1024xf32>
   }
 }
+
+// -----
+
+// Tests that an exchange overtakes the start of a bucket, whose sums another product has to give first.
+// CHECK-LABEL: func.func @train_step
+//       CHECK: ingot.all_reduce sum {{.*}}{ingot.side = 0 : i64}
+//       CHECK: ingot.matmul {{.*}}{tag = "g1"}
+//       CHECK: ingot.all_reduce_start
+//       CHECK: ingot.matmul {{.*}}{tag = "d0"}
+//      REMARK: [Passed] Overlap | {{.*}}in_flight=1
+module attributes {ingot.mesh = {tensor = 2}, ingot.target = #ingot.target<"cpu">} {
+  func.func @train_step(%x: tensor<1024x1024xf32> {ingot.name = "x", ingot.kind = "data"},
+      %w: tensor<1024x1024xf32> {ingot.name = "w", ingot.kind = "data"})
+      -> (tensor<1024x1024xf32> {ingot.name = "g1"}, tensor<1024x1024xf32> {ingot.name = "d0"}) {
+    %d1 = ingot.matmul %x, %w transposed {tag = "d1"} : (tensor<1024x1024xf32>, tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+    %g1 = ingot.matmul %x transposed, %x {tag = "g1"} : (tensor<1024x1024xf32>, tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+    %bucket = ingot.all_reduce_start %g1 : (tensor<1024x1024xf32>) -> tensor<1048576xf32>
+    %s1 = ingot.all_reduce sum %d1 over [tensor] : tensor<1024x1024xf32>
+    %d0 = ingot.matmul %s1, %w transposed {tag = "d0"} : (tensor<1024x1024xf32>, tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+    %sum = ingot.all_reduce_wait %bucket : (tensor<1048576xf32>) -> tensor<1024x1024xf32>
+    return %sum, %d0 : tensor<1024x1024xf32>, tensor<1024x1024xf32>
+  }
+}
