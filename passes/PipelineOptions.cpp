@@ -99,6 +99,15 @@ llvm::Error PipelineOptions::check() const {
                            "is not with parts of layers (--mesh tensor) yet",
                            "leave out --mesh tensor=N, or train without a "
                            "teacher");
+  for (auto [isUnsupported, what, hint] :
+       {std::tuple(target != "cpu", "dyn8 is not on GPUs yet",
+                   "choose bf16, or compile for CPUs"),
+        std::tuple(!mesh.empty(), "dyn8 is not on a mesh yet",
+                   "choose bf16, or leave out --mesh"),
+        std::tuple(!prune.empty(), "moments in dyn8 are not pruned yet",
+                   "choose bf16, or leave out --prune")})
+    if (optimizerPrecision == "dyn8" && isUnsupported)
+      return makeOptionError(optimizerPrecision.getName(), what, hint);
   auto comm = GradComm::parse(gradComm);
   if (!comm)
     return comm.takeError();

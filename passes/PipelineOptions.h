@@ -119,8 +119,8 @@ struct PipelineOptions : OptionTable,
       "with the bits of CPUs instead of its faster approximation of 2^x"};
   Setting<std::string> optimizerPrecision{
       *this, "optimizer-precision NAME",
-      "precision of the optimizer's moments in memory: fp32, or bf16 with "
-      "stochastic rounding",
+      "precision of the optimizer's moments in memory: fp32, bf16 with "
+      "stochastic rounding, or dyn8, codes of 8 bits in blocks",
       "fp32", oneOf(kOptimizerPrecisions)};
   Setting<bool> lossScaling{
       *this, "loss-scaling",

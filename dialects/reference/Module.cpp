@@ -3,6 +3,7 @@
 #include "dialects/reference/Module.h"
 
 #include "dialects/ingot/ir/Dialect.h"
+#include "dialects/ingot/ir/EncodedState.h"
 #include "dialects/ingot/ir/TensorTypes.h"
 #include "dialects/ingot/partition/Partition.h"
 #include "dialects/reference/Interpreter.h"
@@ -258,13 +259,12 @@ ingot::reference::runRanksByName(func::FuncOp function,
     return isSum || (state && state.getRole() == Role::Residual);
   };
   // Of states in shards: where they are in how large a bucket.
-  using InBucket = std::optional<std::pair<int64_t, int64_t>>;
-  auto placeOf = [&](const std::string &name) -> InBucket {
+  auto placeOf = [&](const std::string &name) -> ShardAttr {
     auto state = symbols.lookup<StateOp>(name);
     if (auto shard = state ? state.getShardAttr() : ShardAttr())
-      return {{shard.getFirst(), shard.getOf()}};
+      return shard;
     if (auto gathered = state ? state.getGatheredAttr() : GatheredAttr())
-      return {{gathered.getFirst(), gathered.getOf()}};
+      return gathered.getShard();
     return {};
   };
   // Of states in parts: where a rank's elements are. A step takes the whole
@@ -302,6 +302,10 @@ ingot::reference::runRanksByName(func::FuncOp function,
       if (place >= 0)
         whole.copy(place, part, static_cast<int64_t>(i));
   };
+  auto blockOf = [&](const std::string &name) -> int64_t {
+    auto state = symbols.lookup<StateOp>(name);
+    return state ? getStateBlock(state) : 1;
+  };
   auto nameOn = [](const std::string &name, size_t rank) {
     return rank == 0 ? name : name + "@" + std::to_string(rank);
   };
@@ -321,14 +325,18 @@ ingot::reference::runRanksByName(func::FuncOp function,
       if (std::optional<Partition> partition = partOf(name))
         value = takePart(value, *partition, rank);
       // What uses elements that a rank does not have shows.
-      if (auto place = placeOf(name)) {
+      if (ShardAttr place = placeOf(name)) {
         Tensor whole = std::exchange(value, Tensor(value.getType()));
+        constexpr int64_t noCode = 255;
         for (int64_t i = 0; i < value.size(); ++i)
-          value.real(i) = std::numeric_limits<double>::quiet_NaN();
+          if (isa<FloatType>(value.getType().getElementType()))
+            value.real(i) = std::numeric_limits<double>::quiet_NaN();
+          else
+            value.integer(i) = noCode;
         ShardPlace at = getShardPlace(function, static_cast<int64_t>(rank),
                                       static_cast<int64_t>(inputs.size()));
-        copyShard(value, whole, place->first, place->second, at.place,
-                  at.count);
+        copyShard(value, whole, place.getFirst(), place.getOf(), at.place,
+                  at.count, blockOf(name));
       }
     }
     llvm::Expected<std::vector<Tensor>> bound =
@@ -358,12 +366,13 @@ ingot::reference::runRanksByName(func::FuncOp function,
         if (partition)
           putPart(own, value, *partition, rank);
         states[nameOn(name, rank)] = std::move(own);
-      } else if (auto place = placeOf(name)) {
+      } else if (ShardAttr place = placeOf(name)) {
         ShardPlace at =
             getShardPlace(function, static_cast<int64_t>(rank), ranks);
         Tensor part = partition ? takePart(states[name], *partition, rank)
                                 : std::move(states[name]);
-        copyShard(part, value, place->first, place->second, at.place, at.count);
+        copyShard(part, value, place.getFirst(), place.getOf(), at.place,
+                  at.count, blockOf(name));
         if (partition)
           putPart(states[name], part, *partition, rank);
         else

@@ -87,9 +87,9 @@ struct ShardPlace {
 ShardPlace getShardPlace(mlir::Operation *op, int64_t rank, int64_t ranks);
 
 /// Copies the elements in the rank's shard, of tensors whose first element is
-/// at `first` of a bucket of `of` elements.
+/// at `first` of a bucket of `of` elements, and each of `block` of these.
 void copyShard(Tensor &to, const Tensor &from, int64_t first, int64_t of,
-               int64_t rank, int64_t ranks);
+               int64_t rank, int64_t ranks, int64_t block = 1);
 
 /// Computes the op on several batches with the statistics of all batches
 /// together.

@@ -9,6 +9,8 @@
 
 #include "passes/autodiff/Passes.h"
 
+#include "dialects/ingot/collective/BucketLayout.h"
+#include "dialects/ingot/encoding/EncodingOps.h"
 #include "dialects/ingot/ir/Diagnostics.h"
 #include "dialects/ingot/ir/Signature.h"
 #include "dialects/ingot/ir/States.h"
@@ -93,6 +95,8 @@ struct Request {
   std::vector<Group> groups = {};
   /// Moments are stored in bf16, rounded stochastically.
   bool lowMoments = false;
+  /// Moments are stored as codes of 8 bits, in blocks.
+  bool encodesMoments = false;
 
   /// Whether weight decay applies to a parameter.
   bool decays(StringRef parameter, RankedTensorType type) const;
@@ -132,6 +136,8 @@ private:
                    Value step);
   LogicalResult checkShards(const Request &request,
                             ArrayRef<const Optimizer *> used);
+  LogicalResult checkEncoding(const Request &request,
+                              ArrayRef<const Optimizer *> used);
   void moveGradients(OpBuilder &builder, Request &request,
                      const Hyperparameters &hyper, const Optimizer &optimizer,
                      FlatSymbolRefAttr symbol, BlockArgument parameter,
@@ -274,6 +280,7 @@ FailureOr<Request> ApplyOptimizer::readOptions() {
   Request request{chosen, Updaters(chosen), given};
   request.vectorsStay = noDecay.getText() == kNormsAndBiases;
   request.lowMoments = optimizerPrecision == "bf16";
+  request.encodesMoments = optimizerPrecision == "dyn8";
   if (!request.vectorsStay)
     request.withoutDecay = noDecay;
   if (failed(readGroups(request)))
@@ -461,6 +468,49 @@ static bool storesLow(const Request &request, RankedTensorType parameter) {
   return request.lowMoments && updateElement(parameter).isF32();
 }
 
+/// Returns how a moment of a parameter is encoded, if it is. That of a small
+/// parameter is not worth it, as in bitsandbytes.
+static std::optional<quantization::Encoding>
+findEncoding(const Request &request, const Optimizer &optimizer,
+             RankedTensorType parameter, const Moment &moment) {
+  constexpr int64_t leastElements = 4096, block = 256;
+  static_assert(block == BucketLayout::kShardBlock &&
+                leastElements == BucketLayout::kLeastEncoded);
+  if (!request.encodesMoments || !updateElement(parameter).isF32() ||
+      parameter.getNumElements() < leastElements ||
+      ArrayRef(moment.shape) != parameter.getShape())
+    return std::nullopt;
+  return quantization::Encoding::ofDynamic(optimizer.hasSign(moment.name),
+                                           block);
+}
+
+/// Adds the states that a moment is encoded in.
+static SmallVector<Signature::State>
+addEncoded(StringRef name, RankedTensorType type,
+           const quantization::Encoding &encoding, StateAdder &states) {
+  MLIRContext *context = type.getContext();
+  SmallVector<Signature::State> added;
+  SmallVector<Attribute> parts;
+  FlatSymbolRefAttr whole = states.add(name, Role::Moment, type);
+  for (auto [i, part] : llvm::enumerate(
+           getPartTypes(context, encoding, type.getNumElements()))) {
+    // Codes of zero.
+    double initial =
+        i == 0 ? quantization::DynamicCode::of(encoding).find(0) : 0;
+    FlatSymbolRefAttr symbol = states.add(getPartName(whole.getValue(), i),
+                                          Role::Moment, part, initial);
+    if (i > 0)
+      states.find(symbol.getValue())
+          ->setAttr(kBlockAttr,
+                    Builder(context).getI64IntegerAttr(encoding.block));
+    added.push_back({symbol, part});
+    parts.push_back(symbol);
+  }
+  setEncoding(states.find(whole.getValue()), encoding, parts,
+              /*transposed=*/false);
+  return added;
+}
+
 /// Appends the states of a parameter's moments.
 void ApplyOptimizer::addMoments(FlatSymbolRefAttr parameter,
                                 RankedTensorType stored, const Request &request,
@@ -474,6 +524,10 @@ void ApplyOptimizer::addMoments(FlatSymbolRefAttr parameter,
         isLow ? BFloat16Type::get(&getContext()) : updateElement(stored);
     auto type = RankedTensorType::get(moment.shape, element);
     std::string name = (parameter.getValue() + "/" + moment.name).str();
+    if (auto encoding = findEncoding(request, optimizer, stored, moment)) {
+      llvm::append_range(moments, addEncoded(name, type, *encoding, states));
+      continue;
+    }
     // An imported step may come with moments, from which training goes on.
     StateOp known = states.find(name);
     bool isKnown = known && known.getRole() == Role::Moment &&
@@ -499,6 +553,9 @@ void ApplyOptimizer::moveGradients(OpBuilder &builder, Request &request,
   Arithmetic a(builder, NameLoc::get(symbol.getRootReference()));
   Type element = updateElement(tensorType(parameter));
   SmallVector<Value> wide;
+  // No optimizer whose moments are encoded moves gradients.
+  if (request.encodesMoments)
+    return;
   for (Value moment : moments)
     wide.push_back(a.cast(moment, element));
   Value point =
@@ -532,26 +589,58 @@ void ApplyOptimizer::updateParameter(OpBuilder &builder, Request &request,
   Arithmetic a(builder, loc);
   RankedTensorType stored = tensorType(parameter);
   RankedTensorType type = withElement(stored, updateElement(stored));
+  Group *group = request.findGroup(symbol.getValue());
+  bool isApart = request.vectorsDecay && isVector(symbol.getValue(), stored);
+  Updaters &updaters = group ? group->updaters : request.updaters;
+  Optimizer &updater =
+      *(isApart ? updaters.ofVectors : updaters.ofMatrices)[optimizer];
+  SmallVector<std::optional<quantization::Encoding>> encodings;
+  for (const Moment &moment : updater.getMoments(stored))
+    encodings.push_back(findEncoding(request, updater, stored, moment));
+  bool isEncoded =
+      llvm::any_of(encodings, [](const auto &one) { return one.has_value(); });
 
   ParameterUpdate one{builder,
                       a.cast(parameter, type.getElementType()),
                       a.cast(result.value, type.getElementType()),
                       {},
                       request.decays(symbol.getValue(), stored)};
+  // Blocks follow one another in memory, whatever the shape.
+  if (isEncoded) {
+    type =
+        RankedTensorType::get({type.getNumElements()}, type.getElementType());
+    one.parameter = a.reshape(one.parameter, type.getShape());
+    one.gradient = a.reshape(one.gradient, type.getShape());
+  }
   if (shared.clipFactor)
     one.gradient = a.mul(
         one.gradient, a.fill(a.cast(shared.clipFactor, type.getElementType()),
                              type.getShape()));
-  for (Value moment : moments)
+  ArrayRef<BlockArgument> unread = moments;
+  for (const auto &encoding : encodings) {
+    Value moment = unread.consume_front();
+    if (encoding)
+      moment =
+          decodeBlocks(builder, loc, *encoding, moment, unread.consume_front());
     one.moments.push_back(a.cast(moment, type.getElementType()));
-
-  Group *group = request.findGroup(symbol.getValue());
-  bool isApart = request.vectorsDecay && isVector(symbol.getValue(), stored);
-  Updaters &updaters = group ? group->updaters : request.updaters;
-  Optimizer &updater =
-      *(isApart ? updaters.ofVectors : updaters.ofMatrices)[optimizer];
+  }
+  // What states have before and after the update. Codes of what has been
+  // decoded are not always those that it is of.
   SmallVector<Value> before(one.moments);
   Value value = updater.buildUpdate(a, one);
+  if (isEncoded) {
+    before.assign(moments.begin(), moments.end());
+    SmallVector<Value> parts;
+    for (auto [moment, encoding] : llvm::zip_equal(one.moments, encodings)) {
+      if (!encoding) {
+        parts.push_back(moment);
+        continue;
+      }
+      auto [codes, scales] = encodeBlocks(builder, loc, *encoding, moment);
+      parts.append({codes, scales});
+    }
+    one.moments = std::move(parts);
+  }
   if (group) {
     group->isUsed = true;
     auto choose = [&](Value next, Value old) {
@@ -566,7 +655,8 @@ void ApplyOptimizer::updateParameter(OpBuilder &builder, Request &request,
   for (Value &moment : one.moments)
     moment = shared.pruned.clear(builder, symbol, moment);
   ResultList next;
-  next.addState(symbol, a.cast(value, stored.getElementType()));
+  next.addState(symbol, a.cast(a.reshape(value, stored.getShape()),
+                               stored.getElementType()));
   result = next.entries.front();
   if (storesLow(request, stored) && !one.moments.empty()) {
     // One number serves all moments of an element: each is right on average.
@@ -623,13 +713,29 @@ LogicalResult ApplyOptimizer::checkShards(const Request &request,
   return success();
 }
 
+/// An optimizer whose updates are not of elements cannot decode and encode
+/// block by block.
+LogicalResult ApplyOptimizer::checkEncoding(const Request &request,
+                                            ArrayRef<const Optimizer *> used) {
+  if (!request.encodesMoments)
+    return success();
+  for (const Optimizer *optimizer : used)
+    if (StringRef reason = optimizer->whyNotInBlocks(); !reason.empty())
+      return emitOptionError(
+          &getContext(), "optimizer-precision",
+          "dyn8: the optimizer '" + request.name + "' needs " + reason.str() +
+              ", and moments are decoded a block at a time",
+          "leave it out, or choose an elementwise optimizer such as adamw");
+  return success();
+}
+
 /// Erases moments that an imported step came with and the optimizer has no use
 /// for.
 void ApplyOptimizer::eraseUnusedMoments(Signature step) {
   SmallVector<StateOp> unused;
   auto arguments = step.mapStates();
   for (StateOp state : getOperation().getOps<StateOp>())
-    if (state.getRole() == Role::Moment &&
+    if (state.getRole() == Role::Moment && !getEncoding(state) &&
         !arguments.contains(FlatSymbolRefAttr::get(state.getSymNameAttr())))
       unused.push_back(state);
   if (unused.empty())
@@ -698,7 +804,8 @@ void ApplyOptimizer::runOnOperation() {
             "' updates: " + used.front()->getName() + " trains all of them",
         "choose --optimizer " + used.front()->getName() +
             ", or see docs/guide/optimizers.md");
-  if (failed(checkShards(*request, used)))
+  if (failed(checkShards(*request, used)) ||
+      failed(checkEncoding(*request, used)))
     return signalPassFailure();
   FailureOr<Hyperparameters> added = addHyperparameters(step, *request);
   if (failed(added))

@@ -225,6 +225,7 @@ private:
 class Lamb : public AdamBase {
 public:
   StringRef getName() const override { return "lamb"; }
+  StringRef whyNotInBlocks() const override { return "norms of whole updates"; }
   ArrayRef<Hyperparameter> hyperparameters() const override {
     static constexpr Hyperparameter all[] = {{"lr", 1e-3},
                                              {"beta1", 0.9},

@@ -81,6 +81,16 @@ public:
   /// computed shard by shard.
   virtual llvm::StringRef needsWhole() const { return {}; }
 
+  /// Why moments cannot be decoded and encoded block by block; empty if they
+  /// can.
+  virtual llvm::StringRef whyNotInBlocks() const { return needsWhole(); }
+
+  /// Whether codes of a moment have a sign. Only means of squares beside those
+  /// of gradients have none, as in bitsandbytes.
+  virtual bool hasSign(llvm::StringRef moment) const {
+    return moment != "exp_avg_sq";
+  }
+
   /// Returns the suffixes of f64 scalars that updates share and that each step
   /// replaces; they start as zero.
   virtual llvm::ArrayRef<llvm::StringLiteral> accumulators() const {

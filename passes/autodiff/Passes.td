@@ -192,6 +192,11 @@ def ApplyOptimizer : Pass<"ingot-apply-optimizer", "::mlir::ModuleOp"> {
     With `optimizer-precision=bf16`, the moments of f32 updates are stored in bf16: they are read as f32, and written by
     `ingot.stochastic_round`, whose random numbers depend only on the step and the parameter, so that all ranks agree.
 
+    With `optimizer-precision=dyn8`, the moments of f32 parameters of at least 4096 elements are encoded (attribute
+    `ingot.encoding` of the moment, which others have the value of): they are decoded in f32 by
+    `ingot.decode_blocks`, and encoded by `ingot.block_max` and `ingot.encode_blocks` in blocks of 256 elements.
+    Optimizers that need more than elements are an error.
+
     Of weights with `ingot.pruning`, gradient, next value and moments of the weight's shape are zero where a bit is set
     of a moment of ui8, which is added and has the attribute then.
 
@@ -209,7 +214,7 @@ def ApplyOptimizer : Pass<"ingot-apply-optimizer", "::mlir::ModuleOp"> {
     Option<"clipNorm", "clip-norm", "double", "1.0",
            "default of the trainer's option for the norm to clip at; 0 does not clip">,
     Option<"optimizerPrecision", "optimizer-precision", "std::string", "\"fp32\"",
-           "fp32 or bf16: precision in which moments are stored">,
+           "fp32, bf16 or dyn8: precision in which moments are stored">,
     Option<"shards", "shards", "bool", "false", "ranks update shards: optimizers that need whole matrices are refused">,
     ListOption<"group", "group", "::ingot::ParameterGroup",
                "NAME=REGEX: parameters with hyperparameters of their own">];

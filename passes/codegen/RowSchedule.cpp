@@ -96,7 +96,8 @@ private:
         return;
       int64_t work = cast<CostModel>(op).getFlops() /
                      std::max<int64_t>(1, tensorType(value).getNumElements());
-      if (work >= kWorthKeeping) {
+      // Blocks are short, and what they are computed of may be overwritten.
+      if (work >= kWorthKeeping || schedule.space.inBlocks) {
         SmallVector<Value> &kept = schedule.phases[earlier].kept;
         if (!llvm::is_contained(kept, value))
           kept.push_back(value);
@@ -128,6 +129,10 @@ bool RowSchedule::mayOverwrite(Block &body, unsigned argument, unsigned result,
                                bool isShared) const {
   BlockArgument whole = body.getArgument(argument);
   SmallVector<Value> results = resultsOf(body);
+  // What blocks have in common is read before their first pass.
+  if (space.inBlocks && space.hasElementPerRow(whole) &&
+      space.hasElementPerRow(results[result]))
+    return reads.isAligned(whole);
   Operation *made = results[result].getDefiningOp();
   if (space.hasElementPerRow(whole) ||
       space.hasElementPerRow(results[result]) ||
@@ -182,6 +187,9 @@ bool RowSchedule::mayOverwrite(Block &body, unsigned argument, unsigned result,
       visit(results[stored], number);
     for (unsigned sum : phase.overRows)
       visit(results[sum].getDefiningOp()->getOperand(0), number);
+    // Of blocks, all that is worth keeping is kept.
+    if (space.inBlocks)
+      known.insert_range(phase.kept);
   }
   return may;
 }
@@ -190,6 +198,8 @@ SmallVector<Value> codegen::indexInRow(const ScalarEmitter &e,
                                        const RowSpace &space, Value tensor,
                                        Value row, Value column) {
   ArrayRef<int64_t> shape = tensorType(tensor).getShape();
+  if (space.inBlocks)
+    return e.delinearize(e.add(e.mul(row, space.length), column), shape);
   size_t split = *space.split(shape);
   SmallVector<Value> index = e.delinearize(row, shape.take_front(split));
   llvm::append_range(index, e.delinearize(column, shape.drop_front(split)));

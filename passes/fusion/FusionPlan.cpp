@@ -3,6 +3,7 @@
 #include "passes/fusion/FusionPlan.h"
 
 #include "dialects/ingot/builders/Builders.h"
+#include "dialects/ingot/encoding/EncodingOps.h"
 #include "dialects/ingot/support/Remarks.h"
 #include "mlir/IR/Matchers.h"
 #include <queue>
@@ -22,10 +23,15 @@ FusionPlan::FusionPlan(Block &block, const Shards &shards,
     storeColumns();
     storeChosen();
     storeDeep();
+    findBlockGroups();
     storeShared();
   }
   createNodes();
   if (!limits.each) {
+    // First: what is in blocks is in no other kernel. Where threads share rows
+    // and merge what each of them has, all rows have one length.
+    if (!limits.mergesPartials)
+      formBlocks();
     formLibraryEpilogues();
     // First: rows would take what could be written in two orders at once.
     if (limits.tiles)
@@ -265,7 +271,13 @@ void FusionPlan::storeShared() {
   for (Operation &op : block) {
     if (isStored(&op) || isFree(&op))
       continue;
-    int64_t kernels = readers[&op].size();
+    // One kernel computes all that is in a group of blocks.
+    llvm::SmallPtrSet<void *, 8> distinct;
+    for (void *reader : readers[&op]) {
+      auto *root = static_cast<Operation *>(reader);
+      distinct.insert(isInBlocks(root) ? *blockGroups.findLeader(root) : root);
+    }
+    int64_t kernels = distinct.size();
     if (kernels < 2)
       continue;
     // Where all of them read it rounded, that is stored.
@@ -340,7 +352,9 @@ void FusionPlan::createNodes() {
     if (isa<KernelBody>(op))
       node.kind = FusionKind::Custom;
     else if (isComputed(&op) && !op.hasTrait<SameBytes>())
-      node.kind = isReduction(&op) ? FusionKind::Reduction : FusionKind::Loop;
+      // A reduction of blocks by itself is one of windows.
+      node.kind = isReduction(&op) && !isa<InBlocks>(op) ? FusionKind::Reduction
+                                                         : FusionKind::Loop;
     gather(node);
     nodeOf[&op] = nodes.size();
     nodes.push_back(std::move(node));
@@ -425,9 +439,10 @@ bool FusionPlan::readsPointwise(const FusionNode &reader,
 
 /// Returns whether two nodes are kernels that stay within the limits as one.
 bool FusionPlan::canMerge(const FusionNode &a, const FusionNode &b) const {
-  auto isMergeable = [](const FusionNode &node) {
+  auto isMergeable = [&](const FusionNode &node) {
     return !node.roots.empty() && node.kind &&
-           node.kind != FusionKind::Custom && node.kind != FusionKind::Epilogue;
+           node.kind != FusionKind::Custom &&
+           node.kind != FusionKind::Epilogue && !isInBlocks(node.roots.front());
   };
   return isMergeable(a) && isMergeable(b) &&
          a.ops.size() + b.ops.size() <= limits.maxOps &&

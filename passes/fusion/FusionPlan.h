@@ -13,6 +13,7 @@
 #include "dialects/ingot/target/Target.h"
 #include "passes/fusion/KernelGraph.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/EquivalenceClasses.h"
 #include <functional>
 
 namespace ingot {
@@ -95,6 +96,10 @@ private:
   void storeShared();
   void storeColumns();
   void storeChosen();
+  void findBlockGroups();
+  bool isInBlocks(mlir::Operation *op) const;
+  llvm::StringRef refuseBlocks(llvm::ArrayRef<unsigned> members) const;
+  void formBlocks();
   void store(mlir::Operation *op);
   void storeThroughViews(mlir::Operation *op);
   void createNodes();
@@ -139,6 +144,8 @@ private:
   llvm::DenseMap<mlir::Operation *, unsigned> position;
   /// The ops whose results are stored in memory.
   llvm::DenseSet<mlir::Operation *> stored;
+  /// The stored ops that one kernel over blocks computes, by any of them.
+  llvm::EquivalenceClasses<mlir::Operation *> blockGroups;
   llvm::SmallVector<FusionNode, 0> nodes;
   /// The node that stores an op's results.
   llvm::DenseMap<mlir::Operation *, unsigned> nodeOf;

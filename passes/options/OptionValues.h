@@ -29,7 +29,8 @@ inline constexpr llvm::StringLiteral kTrainerPrecisions[] = {"fp32", "bf16",
                                                              "fp16", "fp8"};
 inline constexpr llvm::StringLiteral kFloat8Scalings[] = {"current", "delayed",
                                                           "block", "mx"};
-inline constexpr llvm::StringLiteral kOptimizerPrecisions[] = {"fp32", "bf16"};
+inline constexpr llvm::StringLiteral kOptimizerPrecisions[] = {"fp32", "bf16",
+                                                               "dyn8"};
 
 /// The word that --no-decay takes instead of a regular expression.
 inline constexpr llvm::StringLiteral kNormsAndBiases = "norms-and-biases";

@@ -3,6 +3,7 @@
 #include "passes/parallel/FlatUpdates.h"
 
 #include "dialects/ingot/builders/Arithmetic.h"
+#include "dialects/ingot/encoding/EncodingOps.h"
 #include "dialects/ingot/exchange/Mesh.h"
 #include "dialects/ingot/ir/Signature.h"
 #include "dialects/ingot/partition/Partitionable.h"
@@ -150,9 +151,13 @@ void FlatUpdates::visitFlat(Operation &op, Operation *sum) {
     return;
   }
   auto body = dyn_cast<ScalarBody>(op);
+  // Shards consist of whole blocks.
+  auto blocks = dyn_cast<InBlocks>(op);
   for (OpOperand &operand : op.getOpOperands()) {
     if (partial.contains(operand.get()))
       reads.push_back(&operand);
+    if (blocks && !blocks.isTable(operand.get()))
+      continue;
     if (flat.contains(operand.get()) &&
         (!body || isa<LibraryCall>(op) ||
          !body.readsPointwise(operand.getOperandNumber()))) {

@@ -24,12 +24,20 @@ struct Encoding {
   /// Whether each block of integers has an offset, which is added before its
   /// numbers are scaled.
   bool hasOffsets = false;
+  /// Whether bytes are no integers, but number decades, with a sign or without
+  /// (Dettmers et al., "8-bit Optimizers via Block-wise Quantization", 2022).
+  enum class Dynamic { None, Signed, Unsigned } dynamic = Dynamic::None;
 
   /// Returns the encoding that has two parts, or three.
   static constexpr Encoding of(ingot_encoding kind, int64_t block,
                                bool hasNested) {
     bool isInteger = kind == INGOT_CODE_INT4 || kind == INGOT_CODE_INT8;
     return {kind, block, hasNested && !isInteger, hasNested && isInteger};
+  }
+  /// Returns the encoding of numbers that may be negative, or are not.
+  static constexpr Encoding ofDynamic(bool hasSign, int64_t block) {
+    return {INGOT_CODE_INT8, block, /*isDouble=*/false, /*hasOffsets=*/false,
+            hasSign ? Dynamic::Signed : Dynamic::Unsigned};
   }
 
   static constexpr int64_t kMostBlock = 4096;
@@ -39,9 +47,10 @@ struct Encoding {
   constexpr bool isValid() const {
     bool isFloat = kind == INGOT_CODE_NF4 || kind == INGOT_CODE_FP4;
     return block > 0 && block <= kMostBlock && block % 2 == 0 &&
-           !(isFloat ? hasOffsets : isDouble);
+           !(isFloat ? hasOffsets : isDouble) && !(isDynamic() && hasOffsets);
   }
 
+  constexpr bool isDynamic() const { return dynamic != Dynamic::None; }
   constexpr int64_t getCodeBytes(int64_t elements) const {
     return kind == INGOT_CODE_INT8 ? elements : (elements + 1) / 2;
   }

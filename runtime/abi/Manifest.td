@@ -98,7 +98,8 @@ def PartitionSpec : Object<"PartitionSpec", [
 }
 
 def EncodingKind : Choice<"EncodingKind", [
-    Value<"Nf4", "nf4">, Value<"Fp4", "fp4">, Value<"Int4", "int4">, Value<"Int8", "int8">]> {
+    Value<"Nf4", "nf4">, Value<"Fp4", "fp4">, Value<"Int4", "int4">, Value<"Int8", "int8">,
+    Value<"Dyn8", "dyn8">, Value<"Udyn8", "udyn8">]> {
   let description = "How numbers are encoded, by the names of ingot_encoding (docs/abi.md).";
 }
 def EncodingSpec : Object<"EncodingSpec", [
@@ -116,6 +117,7 @@ def StateSpec : Object<"StateSpec", [
       The position in a bucket, of which a rank has the elements of its shard only. `offset` is then an offset in the
       table of ingot_shards: of the address that the first element would have. Not in `memory`.
     }]>,
+    DefaultKey<Count, "shard_block", "The elements of the bucket that each element is of, such as a scale.", "1">,
     DefaultKey<ListOf<Text>, "halves", [{
       The states that hold the bf16 compute copy and the low 16 bits of an f32 master that is stored split
       (docs/spec/elementwise.md). It has no `offset` then; files have its value.

@@ -23,10 +23,15 @@ struct ElementRange {
   int64_t getCount() const { return end - begin; }
 };
 
+/// The elements of a block of encoded tensors. Shards of a bucket of a multiple
+/// of these begin at multiples of them: each block is in one shard.
+inline constexpr int64_t kShardBlock = 256;
+
 /// The shard of `rank` of `ranks` in a bucket of `of` elements. Shards are
 /// equal and in the order of ranks; the last ones may be shorter, or empty.
 inline ElementRange getShard(int64_t of, int64_t rank, int64_t ranks) {
-  constexpr int64_t unit = INGOT_SHARD_ELEMENTS;
+  const int64_t unit =
+      of % kShardBlock == 0 ? kShardBlock : int64_t(INGOT_SHARD_ELEMENTS);
   int64_t each = abi::divideCeil(abi::divideCeil(of, unit), ranks) * unit;
   return {std::min(of, rank * each), std::min(of, (rank + 1) * each)};
 }

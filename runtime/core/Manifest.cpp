@@ -107,8 +107,10 @@ static void checkState(const Field &field, const StateSpec &state,
   if (state.home != StateHome::Block && (state.shard || !state.halves.empty()))
     throw field["home"].makeError("a state in parts is in its blocks");
   if (state.shard &&
-      (state.shard->of < state.getElements() ||
-       state.shard->first > state.shard->of - state.getElements()))
+      (state.shardBlock < 1 ||
+       state.shard->of / state.shardBlock < state.getElements() ||
+       state.shard->first >
+           state.shard->of - state.getElements() * state.shardBlock))
     throw field["shard"].makeError("outside its bucket");
   if (state.partition)
     checkPartition(field["partition"], state, manifest);
@@ -179,7 +181,7 @@ static void checkEncoding(const StateSpec &state, const Manifest &manifest) {
     const StateSpec *found = manifest.findState(state.encoding->parts[part]);
     if (!found || found->dtype != dtype || found->getElements() != size ||
         found->home == StateHome::Encoded || found->home == StateHome::File ||
-        found->shard || found->partition)
+        (found->shard && !encoding.isDynamic()) || found->partition)
       throw fail();
   };
   check(0, DType::U8, encoding.getCodeBytes(elements));
@@ -478,7 +480,11 @@ const TensorSpec *FunctionSpec::findOutput(std::string_view name) const {
 ElementRange StateSpec::getHeld(int64_t rank, int64_t ranks) const {
   if (!shard)
     return {0, getElements()};
-  return getShard(getElements(), shard->first, shard->of, rank, ranks);
+  // The last of the elements may be of a shorter block.
+  ElementRange held = getShard(getElements() * shardBlock, shard->first,
+                               shard->of, rank, ranks);
+  return {held.begin / shardBlock,
+          ingot::abi::divideCeil(held.end, shardBlock)};
 }
 
 int64_t StateSpec::getWholeElements() const {

@@ -18,6 +18,9 @@ inline quantization::Encoding getEncoding(const EncodingSpec &spec) {
                 static_cast<int>(EncodingKind::Fp4) == INGOT_CODE_FP4 &&
                 static_cast<int>(EncodingKind::Int4) == INGOT_CODE_INT4 &&
                 static_cast<int>(EncodingKind::Int8) == INGOT_CODE_INT8);
+  if (spec.kind == EncodingKind::Dyn8 || spec.kind == EncodingKind::Udyn8)
+    return quantization::Encoding::ofDynamic(spec.kind == EncodingKind::Dyn8,
+                                             spec.block);
   return quantization::Encoding::of(static_cast<ingot_encoding>(spec.kind),
                                     spec.block, spec.parts.size() == 3);
 }

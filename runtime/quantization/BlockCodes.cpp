@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <utility>
 
 // A product and a sum are rounded each, whatever the CPU has.
@@ -63,17 +65,17 @@ const float *ingot::quantization::getNumbers(ingot_encoding kind) {
   return kNumbers.of(kind);
 }
 
-/// The dynamic code with a sign (Dettmers, "8-Bit Approximations for
-/// Parallelism in Deep Learning", 2015): decade i of seven has 2^i equal
-/// intervals on either side of zero, whose middles are numbers; zero and one
-/// are numbers, too. Sums and products are in f32, in the order in which
+/// The dynamic code (Dettmers, "8-Bit Approximations for Parallelism in Deep
+/// Learning", 2015): decade i of seven has 2^i equal intervals on either side
+/// of zero, or 2^(i + 1) without a sign, whose middles are numbers; zero and
+/// one are numbers, too. Sums and products are in f32, in the order in which
 /// bitsandbytes has them.
-static std::array<float, 256> makeScaleNumbers() {
+static std::array<float, 256> makeDynamicNumbers(bool isSigned) {
   constexpr int decades = 7;
   std::array<float, 256> numbers = {};
   size_t count = 0;
   for (int i = 0; i < decades; ++i) {
-    const int intervals = 1 << i;
+    const int intervals = 1 << (isSigned ? i : i + 1);
     const double first = 0.1F, last = 1;
     const double step =
         static_cast<float>(last - first) / static_cast<float>(intervals);
@@ -87,7 +89,8 @@ static std::array<float, 256> makeScaleNumbers() {
     for (int k = 0; k < intervals; ++k) {
       const float number = unit * ((boundary(k) + boundary(k + 1)) / 2);
       numbers[count++] = number;
-      numbers[count++] = -number;
+      if (isSigned)
+        numbers[count++] = -number;
     }
   }
   numbers[count++] = 0;
@@ -96,9 +99,47 @@ static std::array<float, 256> makeScaleNumbers() {
   return numbers;
 }
 
+DynamicCode::DynamicCode(bool isSigned)
+    : isSigned(isSigned), numbers(makeDynamicNumbers(isSigned)) {
+  for (size_t i = 0; i + 1 < numbers.size(); ++i)
+    middles[i] = (numbers[i] + numbers[i + 1]) / 2;
+  middles.back() = std::numeric_limits<float>::infinity();
+  // Cells are numbers from 2^-24 on with the same upper bits, and what is
+  // smaller is in the first one.
+  const int ofSign = getCellsOfSign();
+  const auto base = static_cast<uint32_t>(127 - kExponents) << 23;
+  auto getBound = [&](int cell) {
+    return std::bit_cast<float>(base +
+                                (static_cast<uint32_t>(cell) << getShift()));
+  };
+  auto count = [&](float below) {
+    return static_cast<uint8_t>(
+        std::lower_bound(middles.begin(), middles.end(), below) -
+        middles.begin());
+  };
+  cells.fill(0);
+  for (int cell = 0; cell <= ofSign; ++cell)
+    cells[cell] = count(cell == 0 ? 0 : getBound(cell));
+  // Negative numbers of a cell reach down to its upper bound.
+  for (int cell = 0; isSigned && cell < ofSign; ++cell)
+    cells[ofSign + 1 + cell] = count(-getBound(cell + 1));
+}
+
+const DynamicCode &DynamicCode::of(const Encoding &encoding) {
+  static const DynamicCode withSign(/*isSigned=*/true),
+      without(/*isSigned=*/false);
+  return encoding.dynamic == Encoding::Dynamic::Unsigned ? without : withSign;
+}
+
+uint8_t DynamicCode::find(float number) const {
+  return static_cast<uint8_t>(
+      std::lower_bound(middles.begin(), middles.end() - 1, number) -
+      middles.begin());
+}
+
 const float *ingot::quantization::getScaleNumbers() {
-  static const std::array<float, 256> numbers = makeScaleNumbers();
-  return numbers.data();
+  return DynamicCode::of(Encoding::ofDynamic(/*hasSign=*/true, 256))
+      .numbers.data();
 }
 
 //===----------------------------------------------------------------------===//
@@ -135,6 +176,9 @@ Decoder::Decoder(const Encoding &encoding, const Parts &parts, int64_t elements)
     : encoding(encoding), parts(parts),
       pairs(
           reinterpret_cast<const Pair *>(PairTable::of(encoding.kind).numbers)),
+      dynamicNumbers(encoding.isDynamic()
+                         ? DynamicCode::of(encoding).numbers.data()
+                         : nullptr),
       scaleCodes(encoding.isDouble ? getScaleNumbers() : nullptr) {
   if (encoding.isDouble)
     mean = parts.nested[encoding.countNested(elements) - 1];
@@ -175,7 +219,7 @@ float Decoder::decodeOne(int64_t element) const {
   const int64_t block = element / encoding.block;
   const float number =
       encoding.kind == INGOT_CODE_INT8
-          ? static_cast<float>(static_cast<int8_t>(parts.codes[element]))
+          ? getByteNumber(parts.codes[element])
           : pairs[parts.codes[element / 2]].numbers[element % 2];
   return (encoding.hasOffsets ? number + getOffset(block) : number) *
          getScale(block);
@@ -190,9 +234,7 @@ void Decoder::decode(int64_t first, int64_t count, float *to) const {
       const int64_t last =
           std::min(end, (first / encoding.block + 1) * encoding.block);
       for (; first < last; ++first)
-        *to++ = (static_cast<float>(static_cast<int8_t>(parts.codes[first])) +
-                 offset) *
-                scale;
+        *to++ = (getByteNumber(parts.codes[first]) + offset) * scale;
     }
     return;
   }
@@ -286,6 +328,18 @@ static float encodeIntegers(ingot_encoding kind, const float *numbers,
   return scale;
 }
 
+/// Encodes a block as dynamic codes, and returns the scale, which is 1 for
+/// zeros, as bitsandbytes has it.
+static float encodeDynamic(const Encoding &encoding, const float *numbers,
+                           int64_t count, uint8_t *codes) {
+  const DynamicCode &code = DynamicCode::of(encoding);
+  const float most = findMost(numbers, count);
+  const float scale = most == 0 ? 1 : most;
+  for (int64_t i = 0; i < count; ++i)
+    codes[i] = code.find(numbers[i] / scale);
+  return scale;
+}
+
 /// Encodes scales as differences from their mean.
 static void encodeScales(const std::vector<float> &scales, Encoded &to) {
   static const Codebook<256> book(getScaleNumbers());
@@ -322,7 +376,10 @@ Encoded ingot::quantization::encode(const Encoding &encoding,
   std::vector<uint8_t> codes(encoding.block);
   for (int64_t i = 0; i < elements; i += encoding.block) {
     const int64_t count = std::min(encoding.block, elements - i);
-    if (isInteger) {
+    if (encoding.isDynamic()) {
+      scales.push_back(
+          encodeDynamic(encoding, numbers + i, count, codes.data()));
+    } else if (isInteger) {
       scales.push_back(encodeIntegers(kind, numbers + i, count, codes.data()));
     } else {
       const float most = findMost(numbers + i, count);
@@ -333,7 +390,7 @@ Encoded ingot::quantization::encode(const Encoding &encoding,
     }
     for (int64_t k = 0; k < count; ++k) {
       const int64_t at = i + k;
-      if (kind == INGOT_CODE_INT8)
+      if (encoding.kind == INGOT_CODE_INT8)
         to.codes[at] = codes[k];
       else
         to.codes[at / 2] |= static_cast<uint8_t>(

@@ -12,6 +12,7 @@
 
 #include "runtime/abi/BlockEncoding.h"
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -46,6 +47,11 @@ private:
   template <bool HasOffset>
   void decodePairs(const uint8_t *codes, int64_t count, float offset,
                    float scale, float *to) const;
+  /// Returns the number of a code of a byte.
+  float getByteNumber(uint8_t code) const {
+    return dynamicNumbers ? dynamicNumbers[code]
+                          : static_cast<float>(static_cast<int8_t>(code));
+  }
   float getOffset(int64_t block) const {
     return encoding.hasOffsets ? parts.nested[block] : 0;
   }
@@ -57,6 +63,8 @@ private:
     float numbers[2];
   };
   const Pair *pairs;
+  /// Null without dynamic codes.
+  const float *dynamicNumbers;
   const float *scaleCodes;
   float mean = 0;
 };
@@ -77,6 +85,35 @@ Encoded encode(const Encoding &encoding, const float *numbers,
 const float *getNumbers(ingot_encoding kind);
 /// Returns the 256 numbers of codes of scales, in ascending order.
 const float *getScaleNumbers();
+
+/// The 256 numbers of a dynamic code in ascending order, and what finds the
+/// nearest of them: numbers with the same upper bits are a cell, in which is at
+/// most one middle between adjacent numbers.
+struct DynamicCode {
+  /// The bits of a cell, of the fraction of its numbers and of their sign.
+  static constexpr int kExponents = 24;
+  static constexpr int kCells = 3073;
+
+  explicit DynamicCode(bool isSigned);
+
+  /// Returns the table of a dynamic encoding.
+  static const DynamicCode &of(const Encoding &encoding);
+
+  /// Returns the code of the number that is nearest; of two, the lower one.
+  uint8_t find(float number) const;
+
+  bool isSigned;
+  std::array<float, 256> numbers;
+  /// The middles between them; the last one is infinite.
+  std::array<float, 256> middles;
+  /// The number of middles below the numbers of each cell.
+  std::array<uint8_t, kCells> cells;
+
+  /// The bits of f32 numbers that are not in the number of a cell, and the
+  /// cells of one sign. The last one of the positive cells is that of 1.
+  int getShift() const { return isSigned ? 17 : 16; }
+  int getCellsOfSign() const { return (kExponents << 23) >> getShift(); }
+};
 
 } // namespace ingot::quantization
 

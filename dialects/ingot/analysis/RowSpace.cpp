@@ -4,6 +4,7 @@
 
 #include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/builders/Scalars.h"
+#include "dialects/ingot/encoding/EncodingOps.h"
 
 using namespace mlir;
 using namespace ingot;
@@ -14,6 +15,11 @@ static bool isLooped(Operation *op) {
 }
 
 std::optional<RowSpace> RowSpace::of(Reduction reduction) {
+  if (auto blocks = dyn_cast<InBlocks>(reduction.getOperation())) {
+    int64_t elements = tensorType(blocks.getElements()).getNumElements();
+    int64_t block = blocks.getBlockSize();
+    return RowSpace{(elements + block - 1) / block, block, elements};
+  }
   ArrayRef<int64_t> shape = tensorType(reduction->getOperand(0)).getShape();
   RowSpace space = {1, 1};
   for (auto [d, size] : llvm::enumerate(shape)) {
@@ -45,6 +51,11 @@ RowSpace RowSpace::ofResult(Operation *op) {
 }
 
 std::optional<size_t> RowSpace::split(ArrayRef<int64_t> shape) const {
+  if (inBlocks) {
+    if (llvm::product_of(shape) != inBlocks)
+      return std::nullopt;
+    return 0;
+  }
   int64_t trailing = 1, leading = 1;
   size_t k = shape.size();
   while (k > 0 && trailing < length)
@@ -62,7 +73,7 @@ bool RowSpace::hasElementPerRow(Value tensor) const {
 
 bool RowSpace::isOverRows(Operation *op) const {
   auto reduction = dyn_cast<Reduction>(op);
-  if (!reduction || !isLooped(op) || rows == length ||
+  if (!reduction || !isLooped(op) || rows == length || inBlocks ||
       reduction.getPartialTypes().size() != 1)
     return false;
   int64_t folded = 1, kept = 1;
@@ -88,6 +99,13 @@ bool RowReads::readsAligned(Operation *op, OpOperand &operand) const {
     return false;
   if (op->hasTrait<SameBytes>())
     return perRow == readsPerRow;
+  if (space.inBlocks) {
+    auto blocks = dyn_cast<InBlocks>(op);
+    if (blocks && blocks.isPerBlock(operand.get()))
+      return !perRow && blocks.getBlockSize() == space.length;
+    return perRow == readsPerRow &&
+           cast<ScalarBody>(op).readsPointwise(operand.getOperandNumber());
+  }
   auto dims = cast<ScalarBody>(op).getReadDims(operand.getOperandNumber());
   if (!dims)
     return false;
@@ -133,6 +151,8 @@ bool RowReads::readsWithinRow(Operation *op, OpOperand &operand) const {
   if (op->hasTrait<SameBytes>())
     return tensorType(operand.get()).getNumElements() ==
            tensorType(result).getNumElements();
+  if (space.inBlocks)
+    return readsAligned(op, operand);
   // An element is emitted to see which ones it reads.
   Block block;
   Location loc = op->getLoc();

@@ -17,13 +17,20 @@ namespace ingot {
 
 /// A space of `rows` rows with `length` elements each, which several shapes
 /// fit: the leading dimensions of a tensor number the rows, its trailing
-/// dimensions the elements.
+/// dimensions the elements. Or rows are blocks of elements that follow one
+/// another in memory, whatever the shape; the last one may be shorter.
 struct RowSpace {
   int64_t rows, length;
+  /// The elements of all blocks; 0 where rows are not blocks.
+  int64_t inBlocks = 0;
 
   bool operator==(const RowSpace &other) const {
-    return rows == other.rows && length == other.length;
+    return rows == other.rows && length == other.length &&
+           inBlocks == other.inBlocks;
   }
+
+  /// Returns the number of elements of all rows.
+  int64_t countElements() const { return inBlocks ? inBlocks : rows * length; }
 
   /// Returns the space of a reduction over the trailing dimensions.
   static std::optional<RowSpace> of(Reduction reduction);
@@ -35,7 +42,8 @@ struct RowSpace {
   static RowSpace ofResult(mlir::Operation *op);
 
   /// Returns how many leading dimensions of the shape number the rows; nothing
-  /// if the shape does not fit the space.
+  /// if the shape does not fit the space. Of blocks, none does: the position in
+  /// memory numbers them.
   std::optional<size_t> split(llvm::ArrayRef<int64_t> shape) const;
 
   /// Returns true if a tensor has one element per row. The shape alone does not

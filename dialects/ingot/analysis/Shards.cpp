@@ -4,6 +4,7 @@
 
 #include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/collective/BucketLayout.h"
+#include "dialects/ingot/encoding/EncodingOps.h"
 #include "dialects/ingot/ir/Signature.h"
 
 using namespace mlir;
@@ -96,6 +97,8 @@ LogicalResult Shards::visit(Operation &op) {
     return success();
   }
 
+  if (auto blocks = dyn_cast<InBlocks>(op))
+    return visitBlocks(blocks, operands);
   if (op.hasTrait<SameBytes>()) {
     for (auto [result, shard] : llvm::zip_equal(op.getResults(), operands))
       if (shard)
@@ -114,6 +117,25 @@ LogicalResult Shards::visit(Operation &op) {
     common = shard;
   }
   for (Value result : op.getResults())
+    shards[result] = common;
+  return success();
+}
+
+/// Blocks are within shards, whose bounds are multiples of their elements. What
+/// they have in common has the shard of their elements.
+LogicalResult Shards::visitBlocks(InBlocks op, ArrayRef<ShardAttr> operands) {
+  const int64_t block = op.getBlockSize();
+  ShardAttr common;
+  for (auto [operand, shard] : llvm::zip_equal(op->getOperands(), operands)) {
+    if (!shard)
+      continue;
+    if (op.isTable(operand) || BucketLayout::kShardBlock % block != 0 ||
+        shard.getFirst() % block != 0 || shard.getOf() % block != 0 ||
+        (common && common != shard))
+      return op->emitOpError("C9: needs elements outside of the rank's shard");
+    common = shard;
+  }
+  for (Value result : op->getResults())
     shards[result] = common;
   return success();
 }

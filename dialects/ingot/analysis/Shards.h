@@ -15,6 +15,8 @@
 
 namespace ingot {
 
+class InBlocks;
+
 /// Propagates shards through a function, fused or not: from the results of
 /// reduce-scatters and from sharded states, through elementwise ops, to
 /// all-gathers.
@@ -30,6 +32,8 @@ public:
 
 private:
   mlir::LogicalResult visit(mlir::Operation &op);
+  mlir::LogicalResult visitBlocks(InBlocks op,
+                                  llvm::ArrayRef<ShardAttr> operands);
 
   llvm::DenseMap<mlir::Value, ShardAttr> shards;
 };

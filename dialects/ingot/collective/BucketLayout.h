@@ -22,6 +22,9 @@ struct BucketLayout {
   /// The alignment of shards, and of parts of which ranks own shards, in
   /// elements: their offsets do not depend on the element type.
   static constexpr int64_t kShardElements = 32;
+  /// The elements of a block, to which shards and parts of at least
+  /// `kLeastEncoded` elements are aligned: the parts may be encoded.
+  static constexpr int64_t kShardBlock = 256, kLeastEncoded = 4096;
 
   /// The offset of each part in elements.
   llvm::SmallVector<int64_t> offsets;

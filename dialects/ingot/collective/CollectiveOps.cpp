@@ -17,27 +17,33 @@ using namespace ingot;
 /// Returns the number of elements of a sharded bucket with padding: shards are
 /// then equal, and one exchange, for each number of ranks that divides the
 /// number of units. The padding is at most 1/64 of the bucket.
-static int64_t padShards(int64_t elements) {
+static int64_t padShards(int64_t elements, int64_t unit) {
   constexpr int64_t mostUnits = 192, leastUnits = 6, leastShare = 64;
   for (int64_t units = mostUnits; units >= leastUnits; units /= 2)
-    if (int64_t multiple = units * BucketLayout::kShardElements;
-        elements >= leastShare * multiple)
+    if (int64_t multiple = units * unit; elements >= leastShare * multiple)
       return llvm::alignTo(elements, multiple);
   return elements;
 }
 
 BucketLayout BucketLayout::of(TypeRange parts, bool sharded) {
   BucketLayout layout;
+  int64_t shardUnit = kShardElements;
   for (Type type : parts) {
     auto part = cast<RankedTensorType>(type);
-    int64_t size = part.getElementTypeBitWidth() / 8;
-    layout.elements = llvm::alignTo(
-        layout.elements, sharded ? kShardElements : kAlignment / size);
+    int64_t unit = kAlignment / (part.getElementTypeBitWidth() / 8);
+    if (sharded)
+      unit =
+          part.getNumElements() < kLeastEncoded ? kShardElements : kShardBlock;
+    shardUnit = std::max(shardUnit, unit);
+    layout.elements = llvm::alignTo(layout.elements, unit);
     layout.offsets.push_back(layout.elements);
     layout.elements += part.getNumElements();
   }
-  if (sharded)
-    layout.elements = padShards(layout.elements);
+  if (!sharded)
+    return layout;
+  if (shardUnit == kShardBlock)
+    layout.elements = llvm::alignTo(layout.elements, kShardBlock);
+  layout.elements = padShards(layout.elements, shardUnit);
   return layout;
 }
 

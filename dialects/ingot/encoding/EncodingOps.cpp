@@ -16,11 +16,16 @@
 using namespace mlir;
 using namespace ingot;
 
+#include "dialects/ingot/encoding/EncodingInterface.cpp.inc"
+
 #define GET_OP_CLASSES
 #include "dialects/ingot/encoding/Encoding.cpp.inc"
 
 void ingot::addEncodings(Dialect &dialect) {
   RegisteredOperationName::insert<DecodedMatmulOp>(dialect);
+  RegisteredOperationName::insert<DecodeBlocksOp>(dialect);
+  RegisteredOperationName::insert<BlockMaxOp>(dialect);
+  RegisteredOperationName::insert<EncodeBlocksOp>(dialect);
 }
 
 //===----------------------------------------------------------------------===//
@@ -68,7 +73,7 @@ LogicalResult DecodedMatmulOp::verify() {
            << result;
   std::optional<quantization::Encoding> encoding =
       parseEncoding(getKind(), getBlock(), static_cast<bool>(getNested()));
-  if (!encoding)
+  if (!encoding || encoding->isDynamic())
     return emitOpError("C3: there is no encoding \"")
            << getKind() << "\" of blocks of " << getBlock()
            << (getNested() ? " of three parts" : "");

@@ -11,6 +11,13 @@ std::optional<quantization::Encoding>
 ingot::parseEncoding(StringRef kind, int64_t block, bool hasNested) {
   static_assert(INGOT_CODE_NF4 == 0 && INGOT_CODE_FP4 == 1 &&
                 INGOT_CODE_INT4 == 2 && INGOT_CODE_INT8 == 3);
+  if (llvm::is_contained(kDynamicKinds, kind)) {
+    auto dynamic =
+        quantization::Encoding::ofDynamic(kind == kDynamicKinds[0], block);
+    if (hasNested || !dynamic.isValid())
+      return std::nullopt;
+    return dynamic;
+  }
   const auto *known = llvm::find(kEncodingKinds, kind);
   auto encoding = quantization::Encoding::of(
       static_cast<ingot_encoding>(known - std::begin(kEncodingKinds)), block,
@@ -18,6 +25,18 @@ ingot::parseEncoding(StringRef kind, int64_t block, bool hasNested) {
   if (known == std::end(kEncodingKinds) || !encoding.isValid())
     return std::nullopt;
   return encoding;
+}
+
+StringRef ingot::getKindName(const quantization::Encoding &encoding) {
+  using Dynamic = quantization::Encoding::Dynamic;
+  if (encoding.isDynamic())
+    return kDynamicKinds[encoding.dynamic == Dynamic::Signed ? 0 : 1];
+  return kEncodingKinds[encoding.kind];
+}
+
+int64_t ingot::getStateBlock(StateOp state) {
+  auto block = state->getAttrOfType<IntegerAttr>(kBlockAttr);
+  return block ? block.getInt() : 1;
 }
 
 DictionaryAttr ingot::getEncoding(StateOp state) {
@@ -47,7 +66,7 @@ void ingot::setEncoding(StateOp state, const quantization::Encoding &encoding,
                         ArrayRef<Attribute> parts, bool transposed) {
   Builder b(state.getContext());
   SmallVector<NamedAttribute> fields = {
-      b.getNamedAttr("kind", b.getStringAttr(kEncodingKinds[encoding.kind])),
+      b.getNamedAttr("kind", b.getStringAttr(getKindName(encoding))),
       b.getNamedAttr("block", b.getI64IntegerAttr(encoding.block)),
       b.getNamedAttr("parts", b.getArrayAttr(parts))};
   if (transposed)

@@ -21,9 +21,22 @@ namespace ingot {
 /// codes.
 inline constexpr llvm::StringLiteral kEncodingAttr = "ingot.encoding";
 
-/// The names of encodings, in the order of ingot_encoding.
+/// On a state: the elements of a bucket of which each of its elements is, where
+/// ranks have shards of it. Scales of blocks have it.
+inline constexpr llvm::StringLiteral kBlockAttr = "ingot.block";
+
+/// Returns that number, 1 without it.
+int64_t getStateBlock(StateOp state);
+
+/// The names of encodings of weights, in the order of ingot_encoding.
 inline constexpr llvm::StringLiteral kEncodingKinds[] = {"nf4", "fp4", "int4",
                                                          "int8"};
+
+/// The names of encodings of moments, with a sign and without.
+inline constexpr llvm::StringLiteral kDynamicKinds[] = {"dyn8", "udyn8"};
+
+/// Returns the name of an encoding.
+llvm::StringRef getKindName(const quantization::Encoding &encoding);
 
 /// Returns the encoding of that name and block; nothing if there is none.
 std::optional<quantization::Encoding>

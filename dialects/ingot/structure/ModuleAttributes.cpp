@@ -138,6 +138,17 @@ static LogicalResult verifyEncoding(Operation *op, NamedAttribute attribute) {
   return success();
 }
 
+/// F12: the elements of a bucket that an element of a state is of.
+static LogicalResult verifyBlock(Operation *op, NamedAttribute attribute) {
+  auto block = dyn_cast<IntegerAttr>(attribute.getValue());
+  if (isa<StateOp>(op) && block && block.getType().isSignlessInteger(64) &&
+      block.getInt() > 0)
+    return success();
+  return op->emitOpError("F12: ")
+         << attribute.getName().getValue()
+         << " must be a positive i64 on a state, got " << attribute.getValue();
+}
+
 static LogicalResult verifyMesh(Operation *op, NamedAttribute attribute) {
   std::string problem = checkMesh(attribute.getValue());
   if (problem.empty())
@@ -213,6 +224,8 @@ LogicalResult IngotDialect::verifyOperationAttribute(Operation *op,
     return verifySplitRows(op, attribute);
   if (name == kEncodingAttr)
     return verifyEncoding(op, attribute);
+  if (name == kBlockAttr)
+    return verifyBlock(op, attribute);
   if (name == kUniformAttr)
     return verifyUniform(op, attribute);
   if (name == kModelAttr || name == kLossAttr || name == kPrecisionAttr ||

@@ -54,10 +54,10 @@ LogicalResult StateOp::verify() {
 
   Type element = type.getElementType();
   if (ShardAttr shard = getShardAttr();
-      shard &&
-      (!shard.holds(type.getNumElements()) || !isa<FloatType>(element)))
-    return emitOpError("C6: a sharded state must be floating point and lie "
-                       "within its bucket");
+      shard && (!shard.holds(type.getNumElements()) ||
+                !(isa<FloatType>(element) || element.isUnsignedInteger(8))))
+    return emitOpError("C6: a sharded state must be floating point, or codes, "
+                       "and lie within its bucket");
   if (GatheredAttr gathered = getGatheredAttr();
       gathered && (!gathered.getShard().holds(type.getNumElements()) ||
                    getRole() != Role::Parameter || getShard()))

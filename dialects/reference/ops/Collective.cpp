@@ -42,18 +42,21 @@ template <typename Op> static void pass(Op, Operands in, Results out) {
 
 std::pair<int64_t, int64_t> ingot::reference::shardOf(int64_t of, int64_t rank,
                                                       int64_t ranks) {
-  constexpr int64_t unit = BucketLayout::kShardElements;
+  const int64_t unit = of % BucketLayout::kShardBlock == 0
+                           ? BucketLayout::kShardBlock
+                           : BucketLayout::kShardElements;
   int64_t units = (of + unit - 1) / unit;
   int64_t each = (units + ranks - 1) / ranks * unit;
   return {std::min(of, rank * each), std::min(of, (rank + 1) * each)};
 }
 
 void ingot::reference::copyShard(Tensor &to, const Tensor &from, int64_t first,
-                                 int64_t of, int64_t rank, int64_t ranks) {
+                                 int64_t of, int64_t rank, int64_t ranks,
+                                 int64_t block) {
   auto [begin, end] = shardOf(of, rank, ranks);
-  for (int64_t i = std::max<int64_t>(0, begin - first);
-       i < std::min(from.size(), end - first); ++i)
-    to.copy(i, from, i);
+  for (int64_t i = 0; i < from.size(); ++i)
+    if (first + i * block >= begin && first + i * block < end)
+      to.copy(i, from, i);
 }
 
 /// Returns the sum of squares over the elements of one of `ranks`.

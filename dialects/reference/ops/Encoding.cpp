@@ -43,11 +43,11 @@ static double getFloat4(int64_t code) {
 }
 
 /// The numbers of codes of scales: of seven decades, the middles of 2^i equal
-/// intervals of each sign, with zero and one.
-static std::vector<double> listScaleNumbers() {
+/// intervals of each sign, with zero and one; without a sign, of 2^(i + 1).
+static std::vector<double> listScaleNumbers(bool sign = true) {
   std::vector<double> numbers = {0, 1};
   for (int decade = 0; decade < 7; ++decade) {
-    int intervals = 1 << decade;
+    int intervals = 1 << (sign ? decade : decade + 1);
     float first = 0.1F, step = (1 - first) / static_cast<float>(intervals);
     std::vector<float> bounds;
     for (int i = 0; i <= intervals; ++i)
@@ -59,7 +59,8 @@ static std::vector<double> listScaleNumbers() {
     for (int i = 0; i < intervals; ++i) {
       float middle = unit * ((bounds[i] + bounds[i + 1]) / 2);
       numbers.push_back(middle);
-      numbers.push_back(-middle);
+      if (sign)
+        numbers.push_back(-middle);
     }
   }
   std::sort(numbers.begin(), numbers.end());
@@ -122,6 +123,49 @@ static void decodedMatmul(DecodedMatmulOp op, Operands in, Results out) {
         out[0].real(i * n + j) += lhs.real(i * k + l) * rounded.real(l * n + j);
 }
 
+/// The 256 numbers of dynamic codes: those of scales, or, without a sign, of
+/// seven decades of twice as many intervals.
+static ArrayRef<double> listDynamicNumbers(StringRef kind) {
+  static const std::vector<double> withSign = listScaleNumbers(/*sign=*/true),
+                                   without = listScaleNumbers(/*sign=*/false);
+  return kind == "dyn8" ? withSign : without;
+}
+
+static void lookUpBlocks(DecodeBlocksOp op, Operands in, Results out) {
+  ArrayRef<double> numbers = listDynamicNumbers(op.getKind());
+  for (int64_t i = 0; i < out[0].size(); ++i)
+    out[0].real(i) =
+        static_cast<float>(numbers[in[0].integer(i)] *
+                           in[2].real(i / static_cast<int64_t>(op.getBlock())));
+}
+
+static void findMost(BlockMaxOp op, Operands in, Results out) {
+  for (int64_t i = 0; i < in[0].size(); ++i) {
+    double &most = out[0].real(i / static_cast<int64_t>(op.getBlock()));
+    double magnitude = std::fabs(in[0].real(i));
+    if (!(magnitude <= most) && !std::isnan(most))
+      most = magnitude;
+  }
+}
+
+static void findNearest(EncodeBlocksOp op, Operands in, Results out) {
+  ArrayRef<double> numbers = listDynamicNumbers(op.getKind());
+  for (int64_t i = 0; i < out[0].size(); ++i) {
+    double x = static_cast<float>(
+        in[0].real(i) / in[3].real(i / static_cast<int64_t>(op.getBlock())));
+    int64_t nearest = 0;
+    for (int64_t code = 1; code < 256; ++code) {
+      auto middle = static_cast<float>(numbers[code - 1] + numbers[code]) / 2;
+      if (x > middle)
+        nearest = code;
+    }
+    out[0].integer(i) = nearest;
+  }
+}
+
 void ingot::reference::registerEncoding(Registry &registry) {
   registry.add<DecodedMatmulOp>(decodedMatmul);
+  registry.add<DecodeBlocksOp>(lookUpBlocks);
+  registry.add<BlockMaxOp>(findMost);
+  registry.add<EncodeBlocksOp>(findNearest);
 }

@@ -30,11 +30,12 @@ static DenseSet<unsigned> findGradients(const StepGraph &graph) {
   for (unsigned i = buffers.size(); i-- > 0;) {
     if (buffers[i].writer < 0)
       continue;
-    ArrayRef<int64_t> shape = tensorType(buffers[i].value).getShape();
+    // Some updates are of flat parameters.
+    int64_t elements = tensorType(buffers[i].value).getNumElements();
     for (unsigned reader : buffers[i].readers)
       for (Value result : graph.getNodes()[reader].op->getResults()) {
         std::optional<unsigned> buffer = graph.getBuffer(result);
-        if (tensorType(result).getShape() == shape &&
+        if (tensorType(result).getNumElements() == elements &&
             (updates.contains(result) ||
              (buffer && gradients.contains(*buffer))))
           gradients.insert(i);

@@ -128,14 +128,14 @@ bool StepGraph::canReplace(BlockArgument oldValue, Value newValue) const {
     return false;
   // Only its defining op writes a tensor, and views have no memory of their
   // own.
-  if (oldValue.getType() != newValue.getType())
+  if (!haveSameElements(oldValue, newValue))
     return false;
   bool can = true;
   forEachUseThroughViews(oldValue, [&](OpOperand &use) {
     if (use.getOwner() == writer) {
       auto fusion = dyn_cast<FusionOp>(writer);
-      // A view of the same type has the same elements.
-      can &= use.get().getType() == oldValue.getType() && fusion &&
+      // A view of as many elements of the type has the same ones.
+      can &= haveSameElements(use.get(), oldValue) && fusion &&
              mayOverwrite(fusion, use.getOperandNumber(),
                           cast<OpResult>(newValue).getResultNumber());
     } else if (use.getOwner() != signature.getReturn() || !isCopiedFirst(use)) {

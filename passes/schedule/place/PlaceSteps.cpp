@@ -21,6 +21,7 @@
 #include "passes/schedule/place/StepKernels.h"
 #include "passes/schedule/place/StepParts.h"
 #include "runtime/abi/Abi.h"
+#include "runtime/abi/Shard.h"
 #include "llvm/ADT/ScopeExit.h"
 #include <map>
 #include <utility>
@@ -33,7 +34,8 @@ namespace ingot {
 using namespace mlir;
 using namespace ingot;
 
-static_assert(BucketLayout::kShardElements == INGOT_SHARD_ELEMENTS);
+static_assert(BucketLayout::kShardElements == INGOT_SHARD_ELEMENTS &&
+              BucketLayout::kShardBlock == runtime::kShardBlock);
 static_assert(static_cast<int>(Activation::Identity) == INGOT_IDENTITY &&
               static_cast<int>(Activation::Relu) == INGOT_RELU &&
               static_cast<int>(Activation::Gelu) == INGOT_GELU &&

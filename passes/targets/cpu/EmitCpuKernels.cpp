@@ -484,8 +484,11 @@ struct EmitCpuKernels : ingot::impl::EmitCpuKernelsBase<EmitCpuKernels> {
     }
     auto setExtent = [&](exec::LaunchOp launch) -> WalkResult {
       Extent extent = extents.lookup(launch.getKernelAttr().getAttr());
-      auto type = cast<MemRefType>(launch.getOutputs().front().getType());
-      if (launch.getShard() && extent.iterations != type.getNumElements())
+      bool isOfElements = llvm::any_of(launch.getOutputs(), [&](Value output) {
+        return cast<MemRefType>(output.getType()).getNumElements() ==
+               extent.iterations;
+      });
+      if (launch.getShard() && !isOfElements)
         return launch.emitOpError("runs ")
                << extent.iterations
                << " iterations, not one for each element of its shards";

@@ -50,6 +50,8 @@ private:
   /// The buffers of the kept values.
   llvm::DenseMap<Value, Value> kept;
   Value row, column;
+  /// The number of elements of the current row.
+  Value length;
 };
 
 void RowEmitter::allocateKept() {
@@ -80,8 +82,7 @@ void RowEmitter::emitPass(ElementEmitter &emitter, RowPhase &phase) {
   SmallVector<Value> sums;
   for (Reduction reduction : phase.reductions)
     sums.push_back(reduction.emitIdentity(builder, loc));
-  auto loop = scf::ForOp::create(builder, loc, scalars().index(0),
-                                 scalars().index(schedule.space.length),
+  auto loop = scf::ForOp::create(builder, loc, scalars().index(0), length,
                                  scalars().index(1), sums);
   {
     OpBuilder::InsertionGuard guard(builder);
@@ -147,9 +148,22 @@ void RowEmitter::emitPhase(ElementEmitter &emitter, RowPhase &phase) {
 Extent RowEmitter::run() {
   createFunction();
   allocateKept();
+  const RowSpace &space = schedule.space;
+  length = scalars().index(space.length);
+  // Iterations of blocks are elements, as those of other kernels on shards are:
+  // a thread has the blocks whose first elements it has.
+  if (space.inBlocks)
+    for (Value *bound : {&begin, &end})
+      *bound =
+          scalars().div(scalars().add(*bound, space.length - 1), space.length);
   auto rows = scf::ForOp::create(builder, loc, begin, end, scalars().index(1));
   builder.setInsertionPointToStart(rows.getBody());
   row = rows.getInductionVar();
+  if (space.inBlocks % space.length != 0) {
+    Value left = scalars().sub(scalars().index(space.inBlocks),
+                               scalars().mul(row, space.length));
+    length = arith::MinSIOp::create(builder, loc, length, left);
+  }
   ElementEmitter emitter(kernel, builder, inputs());
   for (BlockArgument argument : body.getArguments())
     if (schedule.space.hasElementPerRow(argument) &&
@@ -160,6 +174,8 @@ Extent RowEmitter::run() {
   for (RowPhase &phase : schedule.phases)
     emitPhase(emitter, phase);
   finishFunction();
+  if (space.inBlocks)
+    return {space.inBlocks, kElementsPerThread};
   return {schedule.space.rows,
           std::max<int64_t>(1, kElementsPerThread / schedule.space.length)};
 }

@@ -113,8 +113,10 @@ static runtime::StateSpec describeState(StateOp state, WeightsKind weights) {
   else
     described.offset =
         state->getAttrOfType<IntegerAttr>(exec::kOffsetAttr).getInt();
-  if (ShardAttr shard = state.getShardAttr())
+  if (ShardAttr shard = state.getShardAttr()) {
     described.shard = {shard.getFirst(), shard.getOf()};
+    described.shardBlock = getStateBlock(state);
+  }
   if (state.getWhole())
     described.partition = describePartition(state);
   return described;

@@ -14,10 +14,10 @@ using namespace ingot::runtime;
 
 /// Whether ranks that hold the same elements of such a state have the same
 /// values after a step: seeds, sums over micro-batches and residuals are a
-/// rank's own, no step writes frozen weights, and a state in halves is two
+/// rank's own, no step writes frozen weights, and a state in halves or codes is
 /// others.
 static bool isCommon(const StateSpec &spec) {
-  if (!spec.halves.empty())
+  if (!spec.halves.empty() || spec.home == StateHome::Encoded)
     return false;
   switch (spec.role) {
   case StateRole::Parameter:

@@ -60,8 +60,9 @@ public:
       part = PartPlaces::parse(end + 1, spec.getWholeShape());
     int64_t count = piece.shape.size() == 1 ? piece.shape[0] : -1;
     if (!part || count < 0 || range.begin < 0 ||
-        range.begin > part->getElements() - count || !isFloat(piece.dtype) ||
-        !isFloat(spec.dtype))
+        range.begin > part->getElements() - count ||
+        (piece.dtype != spec.dtype &&
+         !(isFloat(piece.dtype) && isFloat(spec.dtype))))
       throw badInput(where,
                      "a shard does not fit the model's " +
                          describeShape(spec.getWholeShape()),

@@ -201,9 +201,11 @@ static void mapStates(Session &session, const CompiledWeights &weights) {
 static void takeFiledStates(Session &session) {
   const Manifest &manifest = session.getManifest();
   FiledStates &filed = session.getFiled();
-  bool hasAny = std::any_of(
-      manifest.states.begin(), manifest.states.end(),
-      [](const StateSpec &spec) { return spec.home != StateHome::Block; });
+  bool hasAny = std::any_of(manifest.states.begin(), manifest.states.end(),
+                            [](const StateSpec &spec) {
+                              return spec.home == StateHome::File ||
+                                     spec.home == StateHome::Mapped;
+                            });
   if (!hasAny)
     return;
   auto weights = std::make_shared<CompiledWeights>(session);
@@ -374,12 +376,35 @@ static void restoreOwn(Session &session, const StateSpec &spec,
           sum.size());
 }
 
+/// Returns the numbers that a checkpoint has of each moment that is encoded
+/// here, by the names of its parts: the run did not encode it.
+static std::map<std::string, const StateSpec *>
+findNumbers(const Session &session, const CheckpointState &saved) {
+  std::map<std::string, const StateSpec *> encoded;
+  for (const StateSpec &spec : session.getManifest().states) {
+    if (!spec.encoding || spec.role != StateRole::Moment ||
+        saved.whole.tensors.count(spec.name) == 0)
+      continue;
+    for (const std::string &part : spec.encoding->parts)
+      if (!session.getManifest().findState(part)->shard ||
+          session.getRanks() == 1)
+        encoded[part] = &spec;
+  }
+  return encoded;
+}
+
 void ingot::runtime::checkState(const Session &session,
                                 const CheckpointState &saved,
                                 const std::string &path) {
+  const auto encoded = findNumbers(session, saved);
   for (const StateSpec &spec : session.getManifest().states) {
     if (!spec.isSaved() || spec.isOwn())
       continue;
+    if (auto whole = encoded.find(spec.name); whole != encoded.end()) {
+      checkTensor(*whole->second, saved.whole.tensors.at(whole->second->name),
+                  path + ": " + whole->second->name);
+      continue;
+    }
     auto found = saved.whole.tensors.find(spec.name);
     auto hasIt = [&](const SafeTensors &shard) {
       return shard.tensors.count(spec.name) != 0 &&
@@ -390,7 +415,8 @@ void ingot::runtime::checkState(const Session &session,
     else if (!spec.isOptional() && saved.base.count(spec.name) == 0 &&
              std::none_of(saved.shards.begin(), saved.shards.end(), hasIt))
       throw badInput(path, "no state '" + spec.name + "'",
-                     "resume with a trainer of the same model and optimizer");
+                     "resume with a trainer of the same model, optimizer and "
+                     "--optimizer-precision");
   }
 }
 
@@ -428,7 +454,15 @@ void ingot::runtime::restoreState(Session &session,
   if (!session.getFiled().getWeights())
     takeFiledStates(session);
   StateList missing;
+  const auto encoded = findNumbers(session, saved);
   for (const StateSpec &spec : session.getManifest().states) {
+    if (auto whole = encoded.find(spec.name); whole != encoded.end()) {
+      // All parts are encoded at once.
+      if (whole->second->encoding->parts.front() == spec.name)
+        assignState(session, *whole->second,
+                    saved.whole.tensors.at(whole->second->name), path);
+      continue;
+    }
     // No run changes it, and none has it in its checkpoints.
     if (spec.name.starts_with(ingot::abi::kTeacherPrefix) &&
         spec.init.kind != InitKind::Copy && spec.home != StateHome::Encoded)

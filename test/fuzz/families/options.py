@@ -138,7 +138,7 @@ VALID = {
     "--precision": ["bf16", "fp16", "fp32"],
     "--keep-fp32": [".*"],
     "--force-low": [".*"],
-    "--optimizer-precision": ["bf16"],
+    "--optimizer-precision": ["bf16", "dyn8"],
     "--bucket-mb": ["1", "0.001", "25"],
     "--grad-comm": ["bf16", "fp16", "int8", "topk:0.1", "powersgd:2", "int8,start:2"],
     "--zero": ["1", "2"],

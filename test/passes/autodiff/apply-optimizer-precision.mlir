@@ -2,7 +2,7 @@
 // RUN: not ingot-opt %s --ingot-apply-optimizer="optimizer-precision=fp16" 2>&1 | FileCheck %s --check-prefix=ERROR
 
 // ERROR: --optimizer-precision{{.*}}unknown optimizer-precision 'fp16'
-// ERROR: choose fp32 or bf16
+// ERROR: choose fp32, bf16 or dyn8
 
 // Only updates in f32 have moments to shorten.
 // CHECK-NOT:  ingot.state seed

@@ -10,6 +10,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 
@@ -76,6 +78,80 @@ TEST(Quantization, EqualsBitsandbytes) {
 TEST(Quantization, NumbersOfScalesAreThoseOfBitsandbytes) {
   for (size_t i = 0; i < 256; ++i)
     EXPECT_EQ(getScaleNumbers()[i], kScaleNumbers[i]) << i;
+}
+
+TEST(Quantization, DynamicNumbersAreThoseOfBitsandbytes) {
+  for (bool isSigned : {false, true})
+    for (size_t i = 0; i < 256; ++i)
+      EXPECT_EQ(DynamicCode(isSigned).numbers[i],
+                (isSigned ? kScaleNumbers : kUnsignedNumbers)[i])
+          << i;
+}
+
+/// Finds a code by the tables, as kernels do.
+int findByCell(const DynamicCode &code, float number) {
+  const auto bits = std::bit_cast<uint32_t>(number);
+  const int first = ((127 - DynamicCode::kExponents) << 23) >> code.getShift();
+  int cell = static_cast<int>((bits & 0x7fffffff) >> code.getShift()) - first;
+  cell = std::clamp(cell, 0, code.getCellsOfSign());
+  if (bits >> 31)
+    cell = code.isSigned ? std::min(cell, code.getCellsOfSign() - 1) +
+                               code.getCellsOfSign() + 1
+                         : 0;
+  const int least = code.cells[cell];
+  return least + (number > code.middles[least] ? 1 : 0);
+}
+
+TEST(Quantization, CellsFindTheNearestNumber) {
+  for (bool isSigned : {false, true}) {
+    const DynamicCode code(isSigned);
+    auto check = [&](float number) {
+      ASSERT_EQ(findByCell(code, number), code.find(number)) << number;
+      ASSERT_EQ(findByCell(code, -number), code.find(-number)) << number;
+    };
+    // Numbers around each bound of a cell, each middle, and each number.
+    for (uint32_t bits = 0; bits <= 0x3f800000; bits += 1 << 15)
+      for (int32_t next : {-1, 0, 1})
+        if (bits > 0 || next >= 0)
+          check(std::min(std::bit_cast<float>(bits + next), 1.0F));
+    for (size_t i = 0; i < 255; ++i)
+      for (float number : {code.middles[i], code.numbers[i]})
+        for (float bound : {-1.0F, 1.0F}) {
+          check(std::fabs(number));
+          check(std::fabs(std::nextafter(number, bound)));
+        }
+  }
+}
+
+TEST(Quantization, DynamicCodesInBlocks) {
+  constexpr int64_t count = 600, block = 256;
+  std::vector<float> numbers = makeNumbers(count);
+  for (bool hasSign : {false, true}) {
+    if (!hasSign)
+      for (float &number : numbers)
+        number *= number;
+    Encoding encoding = Encoding::ofDynamic(hasSign, block);
+    Encoded encoded = encode(encoding, numbers.data(), count);
+    ASSERT_EQ(encoded.codes.size(), count);
+    std::vector<float> decoded = decode(encoding, encoded, count);
+    for (int64_t i = 0; i < count; i += block) {
+      float most = 0;
+      for (int64_t k = i; k < std::min(count, i + block); ++k)
+        most = std::max(most, std::fabs(numbers[k]));
+      // The largest decade has 64 intervals of a sign, or 128.
+      for (int64_t k = i; k < std::min(count, i + block); ++k)
+        EXPECT_LE(std::fabs(decoded[k] - numbers[k]), most * 0.0071F) << k;
+    }
+    // Of zeros the scale is 1, as in bitsandbytes.
+    std::vector<float> zeros(block, 0);
+    encoded = encode(encoding, zeros.data(), block);
+    float scale;
+    std::memcpy(&scale, encoded.scales.data(), sizeof(scale));
+    EXPECT_EQ(scale, 1);
+    for (float number : decode(encoding, encoded, block))
+      EXPECT_EQ(number, 0);
+    numbers = makeNumbers(count);
+  }
 }
 
 TEST(Quantization, TakesTheNearestInteger) {

@@ -46,9 +46,11 @@ def write():
             out += f"    {{INGOT_CODE_{kind.upper()}, {str(double).lower()}, {elements},\n"
             out += f"     {{{spell(codes.numpy().ravel())}}},\n     {{{spell(scales)}}},\n     {mean!r}F, {bits}u}},\n"
     out += "};\n"
-    numbers = [f"{value!r}F" for value in functional.create_dynamic_map().tolist()]
-    lines = [", ".join(numbers[i : i + 4]) for i in range(0, 256, 4)]
-    out += "const float kScaleNumbers[256] = {\n    " + ",\n    ".join(lines) + "};\n// clang-format on\n"
+    for name, signed in (("kScaleNumbers", True), ("kUnsignedNumbers", False)):
+        numbers = [f"{value!r}F" for value in functional.create_dynamic_map(signed=signed).tolist()]
+        lines = [", ".join(numbers[i : i + 4]) for i in range(0, 256, 4)]
+        out += f"const float {name}[256] = {{\n    " + ",\n    ".join(lines) + "};\n"
+    out += "// clang-format on\n"
     pathlib.Path(__file__).with_name("goldens.inc").write_text(out)
 
 

@@ -224,7 +224,9 @@ void Compiler::changeBases() {
   std::vector<onnx_import::EncodedBase> bases;
   bool isEncoded = false;
   for (StateOp state : model.module->getOps<StateOp>()) {
-    DictionaryAttr fields = getEncoding(state);
+    // Files of models have no moments.
+    DictionaryAttr fields =
+        state.getRole() == Role::Moment ? DictionaryAttr() : getEncoding(state);
     isEncoded |= fields != nullptr;
     // Weights of 16 bits stay in the type of the model.
     if (!fields || !state.getTensorType().getElementType().isF32())

@@ -16,3 +16,17 @@ func.func @matmul(%x: tensor<2x64xf32>, %codes: tensor<256xui8>, %scales: tensor
       : (tensor<2x8xbf16>, tensor<256xui8>, tensor<8xui8>, tensor<2xf32>) -> tensor<2x64xf32>
   return
 }
+
+// CHECK-LABEL: func.func @blocks
+func.func @blocks(%codes: tensor<30x20xui8>, %numbers: tensor<256xf32>, %cells: tensor<3073xui8>, %middles: tensor<256xf32>,
+                  %scales: tensor<3xf32>) {
+  // CHECK: %[[X:.*]] = ingot.decode_blocks %{{.*}}[%{{.*}}] by %{{.*}} as "dyn8" block 256 : (tensor<30x20xui8>, tensor<256xf32>, tensor<3xf32>) -> tensor<30x20xf32>
+  %x = ingot.decode_blocks %codes[%numbers] by %scales as "dyn8" block 256
+      : (tensor<30x20xui8>, tensor<256xf32>, tensor<3xf32>) -> tensor<30x20xf32>
+  // CHECK: %[[MOST:.*]] = ingot.block_max %[[X]] block 256 : (tensor<30x20xf32>) -> tensor<3xf32>
+  %most = ingot.block_max %x block 256 : (tensor<30x20xf32>) -> tensor<3xf32>
+  // CHECK: ingot.encode_blocks %[[X]][%{{.*}}, %{{.*}}] by %[[MOST]] as "udyn8" block 256
+  %again = ingot.encode_blocks %x[%cells, %middles] by %most as "udyn8" block 256
+      : (tensor<30x20xf32>, tensor<3073xui8>, tensor<256xf32>, tensor<3xf32>) -> tensor<30x20xui8>
+  return
+}
