@@ -463,9 +463,12 @@ void ingot::runtime::restoreState(Session &session,
                     saved.whole.tensors.at(whole->second->name), path);
       continue;
     }
-    // No run changes it, and none has it in its checkpoints.
-    if (spec.name.starts_with(ingot::abi::kTeacherPrefix) &&
-        spec.init.kind != InitKind::Copy && spec.home != StateHome::Encoded)
+    // No run changes a teacher or the constants of the graph, and none has them
+    // in its checkpoints.
+    if ((spec.role == StateRole::Frozen ||
+         spec.name.starts_with(ingot::abi::kTeacherPrefix)) &&
+        !spec.isSaved() && spec.init.kind != InitKind::Copy &&
+        spec.home != StateHome::Encoded)
       missing.push_back(&spec);
     if (!spec.isSaved())
       continue;
