@@ -9,6 +9,7 @@
 #include "frontends/onnx/model/MappedData.h"
 #include "frontends/onnx/model/ModelFile.h"
 #include "frontends/onnx/model/PrepareModel.h"
+#include "frontends/onnx/rewrite/Quantize.h"
 #include "frontends/onnx/weights/CodedWeights.h"
 #include "frontends/onnx/weights/ConstantNodes.h"
 #include "frontends/onnx/weights/Copies.h"
@@ -62,8 +63,14 @@ static FailureOr<ImportedModel> importVariant(StringRef path,
                        options.withoutData)) ||
       failed(makeDense(file, model)))
     return failure();
-  if (!options.checkpoint.empty() || accumulatesGradients(model) ||
-      model.training_info_size() > 0) {
+  bool isArtifact = !options.checkpoint.empty() ||
+                    accumulatesGradients(model) ||
+                    model.training_info_size() > 0;
+  if (isArtifact && !options.qat.empty())
+    return emitOptionError(&context, "qat",
+                           "the model comes with its backward pass",
+                           "compile an ONNX file that holds a forward graph");
+  if (isArtifact) {
     FailureOr<ImportedModel> imported =
         importArtifacts(path, file, model, options);
     if (succeeded(imported))
@@ -85,10 +92,15 @@ static FailureOr<ImportedModel> importVariant(StringRef path,
     splitMerged(file, model);
   else
     tieCopies(file, model);
+  FailureOr<Quantization> quantized = quantizeModel(file, model, options);
+  if (failed(quantized))
+    return failure();
   std::string classes = takeClasses(model);
   FailureOr<CodedWeights> coded = findCodedWeights(file, model, options);
   if (failed(coded))
     return failure();
+  for (const auto &zeroPoint : quantized->zeroPoints)
+    coded->parts.insert({zeroPoint.getKey(), zeroPoint.getValue()});
   SerializedModel serialized = serializeForExport(
       model, options.externalData ? 0 : kMostModelBytes, coded->parts);
   if (failed(takeCodedWeights(file, model, *coded)))
@@ -103,10 +115,22 @@ static FailureOr<ImportedModel> importVariant(StringRef path,
     return failure();
   for (const auto &weight : coded->weights)
     (*roles)[weight.getKey()] = Role::Frozen;
+  for (const std::string &name : quantized->statistics)
+    (*roles)[name] = Role::Frozen;
+  for (const std::string &name : quantized->constants)
+    roles->erase(name);
+  for (const auto &[scale, quantizer] : quantized->quantizers) {
+    (*roles)[scale] = quantizer.isLearned ? Role::Parameter : Role::Running;
+    if (quantizer.isAffine)
+      (*roles)[quantizer.zeroPoint] = Role::Running;
+    else
+      roles->erase(quantizer.zeroPoint);
+  }
   result.module = ModuleOp::create(file);
   GraphImporter importer(model, options, std::move(*roles), file,
                          *result.module);
   importer.setCodedWeights(coded->weights);
+  importer.setQuantizers(quantized->quantizers, quantized->rounded);
   if (failed(importer.run()))
     return failure();
   warnOfExport(file, model.graph(), metadata);
@@ -130,6 +154,7 @@ importPair(StringRef path, const ImportOptions &options, MLIRContext &context) {
   if (failed(student))
     return failure();
   ofTeacher.trainable = NamePattern();
+  ofTeacher.qat.clear();
   ofTeacher.freeze = llvm::cantFail(NamePattern::parse("freeze", ".*"));
   ofTeacher.withoutData = false;
   FailureOr<ImportedModel> teacher =

@@ -12,6 +12,7 @@
 #include "dialects/ingot/collective/BucketLayout.h"
 #include "dialects/ingot/encoding/EncodingOps.h"
 #include "dialects/ingot/ir/Diagnostics.h"
+#include "dialects/ingot/ir/Quantizers.h"
 #include "dialects/ingot/ir/Signature.h"
 #include "dialects/ingot/ir/States.h"
 #include "dialects/ingot/support/Imported.h"
@@ -628,6 +629,12 @@ void ApplyOptimizer::updateParameter(OpBuilder &builder, Request &request,
   // decoded are not always those that it is of.
   SmallVector<Value> before(one.moments);
   Value value = updater.buildUpdate(a, one);
+  if (auto least = findState(getOperation(), symbol)
+                       ->getAttrOfType<FloatAttr>(kLeastAttr))
+    value = a.max(value, least.getValueAsDouble());
+  value = shared.pruned.clear(builder, symbol, value);
+  for (Value &moment : one.moments)
+    moment = shared.pruned.clear(builder, symbol, moment);
   if (isEncoded) {
     before.assign(moments.begin(), moments.end());
     SmallVector<Value> parts;
@@ -651,9 +658,6 @@ void ApplyOptimizer::updateParameter(OpBuilder &builder, Request &request,
     for (auto [moment, old] : llvm::zip_equal(one.moments, before))
       moment = choose(moment, old);
   }
-  value = shared.pruned.clear(builder, symbol, value);
-  for (Value &moment : one.moments)
-    moment = shared.pruned.clear(builder, symbol, moment);
   ResultList next;
   next.addState(symbol, a.cast(a.reshape(value, stored.getShape()),
                                stored.getElementType()));

@@ -13,6 +13,7 @@
 #include "dialects/ingot/builders/Arithmetic.h"
 #include "dialects/ingot/ir/Diagnostics.h"
 #include "dialects/ingot/ir/InputAttributes.h"
+#include "dialects/ingot/ir/Quantizers.h"
 #include "dialects/ingot/ir/Signature.h"
 #include "dialects/ingot/ir/Teacher.h"
 #include "dialects/ingot/support/InferenceForms.h"
@@ -125,7 +126,8 @@ static std::string hintFor(const Loss &loss, RankedTensorType type) {
 static SmallVector<unsigned> modelOutputs(Signature forward) {
   SmallVector<unsigned> outputs;
   for (unsigned i = 0; i < forward.getReturn()->getNumOperands(); ++i)
-    if (!forward.resultState(i) && !isPaired(forward.resultName(i)))
+    if (!forward.resultState(i) && !isPaired(forward.resultName(i)) &&
+        !forward.getFunction().getResultAttr(i, kObservedAttr))
       outputs.push_back(i);
   return outputs;
 }
@@ -523,6 +525,17 @@ static void buildPredict(Signature predict) {
   predict.eraseUnused();
 }
 
+/// Only what is quantized, in its inference form.
+static void buildObserve(Signature observe) {
+  useInferenceForms(observe.getFunction());
+  ResultList results;
+  for (const ResultList::Entry &entry : ResultList::of(observe).entries)
+    if (auto scale = entry.attributes.getAs<StringAttr>(kObservedAttr))
+      results.addNamed(scale, entry.value);
+  results.apply(observe);
+  observe.eraseUnused();
+}
+
 /// Erases the inputs of data that the function does not read.
 static void eraseUnusedData(Signature signature) {
   func::FuncOp func = signature.getFunction();
@@ -628,6 +641,8 @@ void AttachLoss::runOnOperation() {
   buildTrainStep(cloneForward(forward, kTrainStepName), *terms);
   buildEvalStep(cloneForward(forward, kEvalStepName), *terms);
   buildPredict(cloneForward(forward, kPredictName));
+  if (module->hasAttr(kQuantizersAttr))
+    buildObserve(cloneForward(forward, kObserveName));
   if (distillation)
     distillation->eraseTeacher();
   stateLoss(module, *terms);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/ingot/exchange/ExchangeOps.h"
+#include "dialects/ingot/ir/Quantizers.h"
 #include "dialects/ingot/ir/Signature.h"
 #include "passes/verify/Passes.h"
 #include "llvm/ADT/StringSet.h"
@@ -99,8 +100,9 @@ private:
     for (auto func : module.getOps<func::FuncOp>()) {
       if (func.isDeclaration())
         continue;
-      bool updatesStates =
-          func.getName() != kEvalStepName && func.getName() != kPredictName;
+      bool updatesStates = func.getName() != kEvalStepName &&
+                           func.getName() != kPredictName &&
+                           func.getName() != kObserveName;
       Signature signature(func);
       if (failed(verifyArguments(signature)) ||
           failed(verifyResults(signature, updatesStates)) ||

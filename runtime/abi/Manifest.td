@@ -286,7 +286,7 @@ def FunctionSpec : Object<"FunctionSpec", [
     Key<ListOf<KernelSpec>, "kernels", "In the order in which they run.">]> {
   let description = "A function of one variant.";
   let derived = [
-    Derived<"std::string", "name", "train_step, uncompressed_step, accumulate_step, eval_step or predict.">,
+    Derived<"std::string", "name", "train_step, uncompressed_step, accumulate_step, eval_step, predict or observe.">,
     Derived<"size_t", "variant", "The index into the manifest's variants.">];
   let methods = [{
     const TensorSpec *findOutput(std::string_view name) const;
@@ -374,6 +374,21 @@ def AdapterSpec : Object<"AdapterSpec", [
   let description = "A low-rank adapter of a linear layer (`--adapter`).";
 }
 
+def QuantizerSpec : Object<"QuantizerSpec", [
+    Key<Text, "scale", [{
+      The state of the scales; the output of `observe` of this name is what is quantized. Scales of zero are not known
+      yet: the step computes as if it did not quantize.
+    }]>,
+    DefaultKey<Text, "zero_point", "The state of the zero point; absent where it is a constant.">,
+    DefaultKey<Text, "low", "The state of the least value that was seen; absent where none is kept.">,
+    DefaultKey<Text, "high", "The state of the greatest value that was seen.">,
+    OptionalKey<Count, "axis", "The dimension along which scales are; absent for one scale.">,
+    DefaultKey<Count, "block", "The elements along that dimension that have one scale, if they are more than one.">,
+    Key<Number, "least", "The least code.">, Key<Number, "greatest", "The greatest code.">,
+    DefaultKey<Bool, "learned", "Whether the scales are trained.">]> {
+  let description = "A tensor that is quantized in training (`--qat`).";
+}
+
 def PayloadSpec : Object<"PayloadSpec", [
     Key<Count, "offset", "The offset of its address in the table that ingot_shards returns.">,
     Key<Count, "rank_bytes", "The most that a rank sends.">]> {
@@ -452,6 +467,7 @@ def ModuleSpec : Object<"ModuleSpec", [
       The functions by their names, in the variant V `train_step[V]` and so on.
     }], keyMember = "symbols">,
     DefaultKey<ListOf<AdapterSpec>, "adapters", "The adapters that are trained.">,
+    DefaultKey<ListOf<QuantizerSpec>, "quantizers", "The tensors that are quantized in training.">,
     DefaultKey<ListOf<ExportPiece>, "export", "The exported ONNX file in order.", keyMember = "exportPieces">,
     DefaultKey<ListOf<Text>, "class_names", "The names of classes that the model says it has.">]> {
   let description = "The whole manifest.";

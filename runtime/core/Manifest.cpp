@@ -311,8 +311,9 @@ std::string Manifest::getSymbol(const FunctionSpec &function) const {
 /// variant has all of them.
 static void orderFunctions(Manifest &manifest) {
   for (size_t variant = 0; variant < manifest.variants.size(); ++variant)
-    for (const char *name : {"train_step", "uncompressed_step",
-                             "accumulate_step", "eval_step", "predict"}) {
+    for (const char *name :
+         {"train_step", "uncompressed_step", "accumulate_step", "eval_step",
+          "predict", "observe"}) {
       std::string symbol = getSymbol(name, manifest.variants[variant]);
       auto found = manifest.symbols.find(symbol);
       if (found == manifest.symbols.end()) {

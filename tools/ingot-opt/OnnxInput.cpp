@@ -37,6 +37,9 @@ struct Options {
       "untie", llvm::cl::cat(category),
       llvm::cl::desc("split parameters that the exporter merged, and "
                      "leave copies of weights apart")};
+  llvm::cl::list<std::string> qat{
+      "qat", llvm::cl::cat(category), llvm::cl::value_desc("RULE"),
+      llvm::cl::desc("layers that are trained to be quantized")};
   llvm::cl::opt<bool> withoutData{
       "without-data", llvm::cl::cat(category),
       llvm::cl::desc("initializers of floats may have no data")};
@@ -90,6 +93,14 @@ ingot::readOnnxInput(StringRef path, const DialectRegistry &registry) {
       return nullptr;
     }
     *pattern = std::move(*parsed);
+  }
+  for (const std::string &text : options->qat) {
+    auto rule = onnx_import::QuantizationRule::parse(text);
+    if (!rule) {
+      llvm::errs() << "error: " << llvm::toString(rule.takeError()) << "\n";
+      return nullptr;
+    }
+    import.qat.push_back(std::move(*rule));
   }
   import.untie = options->untie;
   import.withoutData = options->withoutData;

@@ -8,6 +8,7 @@
 
 #include "dialects/ingot/ir/Dialect.h"
 #include "dialects/ingot/ir/InputAttributes.h"
+#include "dialects/ingot/ir/Quantizers.h"
 #include "dialects/ingot/partition/Partition.h"
 
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -181,7 +182,7 @@ LogicalResult IngotDialect::verifyRegionResultAttribute(
     return verifyIfFirst(function, function.getResultAttrDict(index));
   if (name == kSlotAttr)
     return verifySlot(op, attribute);
-  if (name == kNameAttr)
+  if (name == kNameAttr || name == kObservedAttr)
     return verifyText(op, attribute, {});
   if (name == kPartitionAttr)
     return verifyPartition(op, attribute, function.getResultTypes()[index]);

@@ -10,6 +10,7 @@
 #include "dialects/ingot/exchange/Mesh.h"
 #include "dialects/ingot/ir/Adapters.h"
 #include "dialects/ingot/ir/Dialect.h"
+#include "dialects/ingot/ir/Quantizers.h"
 #include "dialects/ingot/partition/Partition.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/StringSet.h"
@@ -97,6 +98,34 @@ static LogicalResult verifyAdapters(Operation *op, NamedAttribute attribute) {
     return success();
   return emitInvalid(op, attribute)
          << "an array of adapters, got " << attribute.getValue();
+}
+
+static LogicalResult verifyQuantizers(Operation *op, NamedAttribute attribute) {
+  auto list = dyn_cast<ArrayAttr>(attribute.getValue());
+  auto isValid = [](Attribute entry) {
+    auto fields = dyn_cast<DictionaryAttr>(entry);
+    return fields && fields.getAs<FlatSymbolRefAttr>("scale") &&
+           fields.getAs<IntegerAttr>("block") &&
+           fields.getAs<FloatAttr>("least") &&
+           fields.getAs<FloatAttr>("greatest");
+  };
+  if (list && llvm::all_of(list, isValid))
+    return success();
+  return emitInvalid(op, attribute)
+         << "an array of quantizers, got " << attribute.getValue();
+}
+
+/// F10: the least value of a parameter.
+static LogicalResult verifyLeast(Operation *op, NamedAttribute attribute) {
+  auto least = dyn_cast<FloatAttr>(attribute.getValue());
+  auto state = dyn_cast<StateOp>(op);
+  if (state && state.getRole() == Role::Parameter && least &&
+      least.getValue().isFinite())
+    return success();
+  return op->emitOpError("F10: ")
+         << attribute.getName().getValue()
+         << " must be a finite number on a parameter, got "
+         << attribute.getValue();
 }
 
 /// F10: the bound of the values that a run draws.
@@ -228,6 +257,8 @@ LogicalResult IngotDialect::verifyOperationAttribute(Operation *op,
     return verifyBlock(op, attribute);
   if (name == kUniformAttr)
     return verifyUniform(op, attribute);
+  if (name == kLeastAttr)
+    return verifyLeast(op, attribute);
   if (name == kModelAttr || name == kLossAttr || name == kPrecisionAttr ||
       name == kOptimizerAttr)
     verify = verifyString;
@@ -241,6 +272,8 @@ LogicalResult IngotDialect::verifyOperationAttribute(Operation *op,
     verify = verifyLossTerms;
   else if (name == kAdaptersAttr)
     verify = verifyAdapters;
+  else if (name == kQuantizersAttr)
+    verify = verifyQuantizers;
   else if (name == kHyperparametersAttr)
     verify = verifyHyperparameters;
   else if (name == kBatchesAttr)

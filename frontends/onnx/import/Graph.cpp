@@ -3,6 +3,7 @@
 #include "frontends/onnx/import/Graph.h"
 #include "dialects/ingot/encoding/EncodingOps.h"
 #include "dialects/ingot/ir/Diagnostics.h"
+#include "dialects/ingot/ir/Quantizers.h"
 #include "dialects/ingot/ir/Signature.h"
 #include "dialects/ingot/support/Remarks.h"
 #include "frontends/onnx/import/Folding.h"
@@ -298,6 +299,22 @@ void GraphImporter::update(StringRef state, Value value) {
   updated.insert(found->first);
 }
 
+const Quantizer *GraphImporter::findQuantizer(StringRef scale) const {
+  if (!quantizers)
+    return nullptr;
+  auto found = quantizers->find(scale);
+  return found == quantizers->end() ? nullptr : &found->second;
+}
+
+Value GraphImporter::statistic(StringRef name) {
+  auto known = stateValues.find(name);
+  if (known != stateValues.end())
+    return known->second.current;
+  auto type = RankedTensorType::get({}, builder.getF32Type());
+  return addState(name, Role::Running, type,
+                  DenseElementsAttr::get(type, builder.getF32FloatAttr(0)));
+}
+
 Value GraphImporter::addCodedState(CodedWeight &weight) {
   MLIRContext *context = module.getContext();
   auto type = RankedTensorType::get({weight.rows, weight.columns},
@@ -375,6 +392,10 @@ GraphImporter::importInitializer(const onnx::TensorProto &tensor) {
                staysMapped ? mappedAttr(type, tensor)
                            : elementsAttr(type, std::move(*bytes), name));
   states.insert(name);
+  if (const Quantizer *quantizer = findQuantizer(name);
+      quantizer && quantizer->isLearned)
+    symbols.lookup<StateOp>(name)->setAttr(
+        kLeastAttr, builder.getF64FloatAttr(Quantizer::kLeastScale));
   return binding;
 }
 
@@ -447,11 +468,15 @@ void GraphImporter::settle(Operation *last,
   for (StringRef name : updated)
     if (auto state = stateValues.find(name); state != stateValues.end())
       update(state->second.current);
+  for (auto &[scale, value] : observed)
+    update(value);
   for (Binding *binding : settled) {
     if (binding->value)
       update(binding->value);
     if (binding->smooth)
       update(binding->smooth);
+    if (binding->exact)
+      update(binding->exact);
     if (binding->sequence)
       for (Value &value : *binding->sequence)
         update(value);
@@ -504,6 +529,12 @@ LogicalResult GraphImporter::importNode(const onnx::NodeProto &proto) {
       return node.malformed("input " + Twine(i) + " is missing");
   if (failed(importer(node)))
     return failure();
+  if (rounded && proto.op_type() == "Round" &&
+      rounded->contains(proto.output(0))) {
+    Value &value = node.getResults().front().value;
+    value = StraightThroughOp::create(builder, loc, value.getType(), node.in(0),
+                                      value);
+  }
   Operation *first =
       last ? last->getNextNode() : (body->empty() ? nullptr : &body->front());
   for (Operation *op = first; op; op = op->getNextNode())

@@ -11,6 +11,7 @@
 
 #include "frontends/onnx/model/Node.h"
 #include "frontends/onnx/options/ImportOptions.h"
+#include "frontends/onnx/rewrite/Quantizer.h"
 #include "frontends/onnx/training/Artifacts.h"
 #include "frontends/onnx/weights/CodedWeights.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -41,6 +42,13 @@ public:
   void setCodedWeights(llvm::StringMap<CodedWeight> &weights) {
     codedWeights = &weights;
   }
+  /// Names the scales of quantizers of training, and the results of Round
+  /// through which gradients pass.
+  void setQuantizers(const llvm::StringMap<Quantizer> &scales,
+                     const llvm::StringSet<> &results) {
+    quantizers = &scales;
+    rounded = &results;
+  }
 
   /// Adds the function, and the states that the module does not have yet.
   llvm::LogicalResult run();
@@ -59,6 +67,11 @@ public:
   void update(llvm::StringRef state, mlir::Value value) override;
   mlir::Value seed() override;
   mlir::Value step() override;
+  const Quantizer *findQuantizer(llvm::StringRef scale) const override;
+  mlir::Value statistic(llvm::StringRef name) override;
+  void observe(llvm::StringRef scale, mlir::Value value) override {
+    observed.push_back({scale.str(), value});
+  }
   int32_t newStream() override { return nextStream++; }
   bool rollsLoop(int64_t count, int64_t nodes,
                  mlir::Location loc) const override;
@@ -167,6 +180,8 @@ private:
                        mlir::RankedTensorType type, mlir::ElementsAttr initial);
   mlir::Value scalarState(llvm::StringRef name, Role role);
   void reportParameters();
+  /// Adds what @observe returns, and tells the module of the quantizers.
+  void addObserved();
 
   const onnx::ModelProto &model;
   const onnx::GraphProto &graph;
@@ -185,6 +200,10 @@ private:
 
   llvm::StringMap<const onnx::TensorProto *> initializers;
   llvm::StringMap<CodedWeight> *codedWeights = nullptr;
+  const llvm::StringMap<Quantizer> *quantizers = nullptr;
+  const llvm::StringSet<> *rounded = nullptr;
+  /// The values that are quantized, with the names of their scales.
+  std::vector<std::pair<std::string, mlir::Value>> observed;
   /// The initializers of the model, unlike those of graphs within it, which are
   /// imported each time: each of them is imported once.
   llvm::DenseMap<const onnx::TensorProto *, onnx::TensorProto *> importedOnce;

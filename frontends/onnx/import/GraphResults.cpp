@@ -6,6 +6,7 @@
 
 #include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/ir/Diagnostics.h"
+#include "dialects/ingot/ir/Quantizers.h"
 #include "dialects/ingot/ir/Signature.h"
 #include "dialects/ingot/ir/Teacher.h"
 #include "dialects/ingot/support/Remarks.h"
@@ -138,6 +139,36 @@ void GraphImporter::reportOverrides() {
   }
 }
 
+void GraphImporter::addObserved() {
+  SmallVector<Attribute> described;
+  for (const auto &[scale, value] : observed) {
+    const Quantizer &quantizer = *findQuantizer(scale);
+    addResult(value, kObservedAttr, builder.getStringAttr(scale));
+    SmallVector<NamedAttribute> fields;
+    auto set = [&](StringRef name, Attribute attribute) {
+      fields.push_back(builder.getNamedAttr(name, attribute));
+    };
+    auto setState = [&](StringRef name, const std::string &state) {
+      if (stateValues.contains(state))
+        set(name, FlatSymbolRefAttr::get(module.getContext(), state));
+    };
+    setState("scale", scale);
+    setState("zero_point", quantizer.zeroPoint);
+    setState("low", quantizer.getLow());
+    setState("high", quantizer.getHigh());
+    if (quantizer.axis)
+      set("axis", builder.getI64IntegerAttr(*quantizer.axis));
+    set("block", builder.getI64IntegerAttr(quantizer.block));
+    set("least", builder.getF64FloatAttr(quantizer.least));
+    set("greatest", builder.getF64FloatAttr(quantizer.greatest));
+    if (quantizer.isLearned)
+      set("learned", builder.getUnitAttr());
+    described.push_back(builder.getDictionaryAttr(fields));
+  }
+  if (!described.empty())
+    module->setAttr(kQuantizersAttr, builder.getArrayAttr(described));
+}
+
 LogicalResult GraphImporter::finish() {
   if (failed(meaning.training ? addLossAndGradients() : addOutputs()) ||
       failed(addPaired()))
@@ -155,6 +186,7 @@ LogicalResult GraphImporter::finish() {
     addResult(state.current, kStateAttr,
               FlatSymbolRefAttr::get(module.getContext(), name));
   }
+  addObserved();
   builder.setInsertionPointToEnd(body);
   func::ReturnOp::create(builder, file, results);
 

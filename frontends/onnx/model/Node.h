@@ -18,6 +18,8 @@
 
 namespace ingot::onnx_import {
 
+struct Quantizer;
+
 using Shape = llvm::SmallVector<int64_t, 6>;
 
 /// The value of a name of the graph: a tensor, a sequence of tensors whose
@@ -32,6 +34,8 @@ struct Binding {
   /// For quantized tensors, the floating-point number of each element to which
   /// its gradient belongs; null if there is none.
   mlir::Value smooth;
+  /// For tensors that a quantizer of training quantizes, what it quantizes.
+  mlir::Value exact;
 };
 
 /// The information about the graph around a node that importers can query.
@@ -75,6 +79,17 @@ public:
 
   /// Returns a number for a random op that no other one has.
   virtual int32_t newStream() = 0;
+
+  /// Returns the quantizer of training that has these scales; null where none
+  /// has.
+  virtual const Quantizer *findQuantizer(llvm::StringRef scale) const = 0;
+
+  /// Returns the running statistic with the name, an f32 scalar that is 0 at
+  /// first.
+  virtual mlir::Value statistic(llvm::StringRef name) = 0;
+
+  /// Lets @observe return what is quantized with these scales.
+  virtual void observe(llvm::StringRef scale, mlir::Value value) = 0;
 
   /// Returns whether a loop of that many iterations, each of about that many
   /// nodes, becomes one op.

@@ -10,6 +10,7 @@
 
 #include "dialects/ingot/support/NamePattern.h"
 #include "frontends/onnx/options/Dims.h"
+#include "frontends/onnx/options/QuantizationRule.h"
 #include "frontends/onnx/options/Values.h"
 
 #include <optional>
@@ -44,6 +45,9 @@ struct ImportOptions {
   bool withoutData = false;
   /// Splits the parameters that the exporter merged with others.
   bool untie = false;
+  /// The layers that are trained to be quantized; of several rules the first
+  /// that matches a layer has it.
+  std::vector<QuantizationRule> qat;
   /// Files that ONNX Runtime training generates beside its training model: the
   /// parameters, and the optimizer. Empty for a model of another kind.
   std::string checkpoint, optimizerModel;

@@ -8,6 +8,7 @@
 #include "dialects/ingot/ir/Diagnostics.h"
 #include "dialects/ingot/ir/Dialect.h"
 #include "dialects/ingot/ir/InputAttributes.h"
+#include "dialects/ingot/ir/Quantizers.h"
 #include "dialects/ingot/ir/Signature.h"
 #include "dialects/ingot/ir/States.h"
 #include "dialects/ingot/partition/Partition.h"
@@ -322,6 +323,28 @@ static runtime::AdapterSpec describeAdapter(DictionaryAttr adapter) {
   return described;
 }
 
+static runtime::QuantizerSpec describeQuantizer(DictionaryAttr quantizer) {
+  auto getState = [&](StringRef name) {
+    auto symbol = quantizer.getAs<FlatSymbolRefAttr>(name);
+    return symbol ? symbol.getValue().str() : std::string();
+  };
+  auto getNumber = [&](StringRef name) {
+    return quantizer.getAs<FloatAttr>(name).getValueAsDouble();
+  };
+  runtime::QuantizerSpec described;
+  described.scale = getState("scale");
+  described.zeroPoint = getState("zero_point");
+  described.low = getState("low");
+  described.high = getState("high");
+  if (auto axis = quantizer.getAs<IntegerAttr>("axis"))
+    described.axis = axis.getInt();
+  described.block = quantizer.getAs<IntegerAttr>("block").getInt();
+  described.least = getNumber("least");
+  described.greatest = getNumber("greatest");
+  described.learned = quantizer.contains("learned");
+  return described;
+}
+
 runtime::ModuleSpec ingot::buildManifest(ModuleOp module, WeightsKind weights) {
   auto getText = [&](StringRef name) {
     auto attr = module->getAttrOfType<StringAttr>(name);
@@ -369,6 +392,9 @@ runtime::ModuleSpec ingot::buildManifest(ModuleOp module, WeightsKind weights) {
   if (ArrayAttr adapters = getArray(kAdaptersAttr))
     for (auto adapter : adapters.getAsRange<DictionaryAttr>())
       manifest.adapters.push_back(describeAdapter(adapter));
+  if (ArrayAttr quantizers = getArray(kQuantizersAttr))
+    for (auto quantizer : quantizers.getAsRange<DictionaryAttr>())
+      manifest.quantizers.push_back(describeQuantizer(quantizer));
   if (ArrayAttr places = getArray(exec::kMessagesAttr))
     for (auto place : places.getAsRange<exec::MessageAttr>())
       manifest.payloads.push_back({place.getOffset(), place.getRankBytes()});

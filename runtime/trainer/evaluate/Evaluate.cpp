@@ -23,15 +23,11 @@
 
 using namespace ingot::runtime;
 
-/// Runs `function` over batches of the samples in order and calls `visit` with
-/// the first sample of each and their number, until it returns false. Batches
-/// are dealt to the `size` ranks in turn. With `together`, ranks that have no
-/// batch of the last ones run the function, too: on zeros, and for nothing.
-template <typename Visit>
-static void forEachBatch(Session &session, const Function &function,
-                         const Dataset &data, const PassBatches &batches,
-                         const Options &options, int64_t rank, int64_t size,
-                         bool together, Visit visit) {
+void ingot::runtime::forEachBatch(
+    Session &session, const Function &function, const Dataset &data,
+    const PassBatches &batches, const Options &options, int64_t rank,
+    int64_t size, bool together,
+    const std::function<bool(int64_t first, int64_t count)> &visit) {
   const std::vector<InputSpec> &inputs = function.spec->inputs;
   Feed feed(planPass(data, inputs, batches, rank, size), {&inputs},
             options.data, /*seed=*/0, /*isTraining=*/false,

@@ -13,6 +13,7 @@
 #include "runtime/trainer/input/Feed.h"
 #include "runtime/trainer/run/RunContext.h"
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -25,6 +26,16 @@ struct Evaluation {
   /// Why the loss is not finite, as far as this rank knows; nothing if it is.
   std::optional<Error> problem;
 };
+
+/// Runs `function` over batches of the samples in order and calls `visit` with
+/// the first sample of each and their number, until it returns false. Batches
+/// are dealt to the `size` ranks in turn. With `together`, ranks that have no
+/// batch of the last ones run the function, too: on zeros, and for nothing.
+void forEachBatch(
+    Session &session, const Function &function, const Dataset &data,
+    const PassBatches &batches, const Options &options, int64_t rank,
+    int64_t size, bool together,
+    const std::function<bool(int64_t first, int64_t count)> &visit);
 
 /// Computes the loss over all samples, or over full batches only if the module
 /// cannot mask padding. `data` has those of each of `variants`, null where

@@ -13,6 +13,7 @@
 #include "runtime/trainer/options/Configuration.h"
 #include "runtime/trainer/options/Paths.h"
 #include "runtime/trainer/options/TrainerOptions.h"
+#include "runtime/trainer/quantize/QuantizerPart.h"
 #include "runtime/trainer/run/Outcome.h"
 #include "runtime/trainer/run/Resume.h"
 #include "runtime/trainer/run/RunHeader.h"
@@ -236,6 +237,9 @@ void Trainer::run() {
   progress.emplace(
       context.console, log->getMetrics(), watch, makeProgressSettings(),
       [this](int64_t number) { return data.findProblem(number - 1); });
+  if (!context.getManifest().quantizers.empty())
+    ingot_quantizers()->calibrate(context, data.getTraining(),
+                                  data.getVariants());
   runner.emplace(context, data, plan, hooks, *progress, *log);
   runner->setSkipped(begin.skipped);
   runner->open();
@@ -455,6 +459,9 @@ void Trainer::writeResults() {
   if (options.save.exportPath)
     context.outcome.attempt([&] {
       context.session.fetchState();
+      if (!context.getManifest().quantizers.empty())
+        ingot_quantizers()->checkKnown(context.session,
+                                       *options.save.exportPath);
       exportModel(context.session, *options.save.exportPath, data.getClasses());
       if (!context.getManifest().adapters.empty() &&
           ingot_exported_codes != nullptr)

@@ -94,6 +94,9 @@ static void checkNeeds(const Options &options) {
   if (options.run.evaluate && data.evaluation.empty())
     throw usageError("--evaluate", "needs --eval-data",
                      "give --eval-data FILE.npz");
+  if (data.training.empty() && options.run.calibrate)
+    throw usageError("--calibrate", "needs --data",
+                     "give --data FILE.npz with samples like those of use");
   if (data.training.empty() && !options.run.evaluatesOnly())
     throw usageError("--data", "no training data",
                      "give --data FILE.npz, or --evaluate to evaluate only");
@@ -132,7 +135,8 @@ static void limitToEvaluation(Options &options) {
   options.run.epochs.reset();
   options.run.earlyStop.reset();
   options.run.nan = NanPolicy::Stop;
-  options.data.training.clear();
+  if (!options.run.calibrate)
+    options.data.training.clear();
   options.data.evalEvery.reset();
   options.save.save.reset();
   options.save.saveEvery.reset();

@@ -485,12 +485,14 @@ int Compiler::run(LinkInput &link, size_t index) {
       options.emit == "exe" && takesPictures(runtime::parseManifest(text));
   link.hasAdapters = !runtime::parseManifest(text).adapters.empty();
   link.isPruned = !describePruning(*model.module).empty();
+  link.hasQuantizers = !runtime::parseManifest(text).quantizers.empty();
   link.hasEncodings =
       llvm::any_of(
           model.module->getOps<StateOp>(),
           [](StateOp state) { return state->hasAttr(kEncodingAttr); }) ||
-      llvm::any_of(model.exportTemplate.segments,
-                   [](const auto &segment) { return segment.part; });
+      llvm::any_of(model.exportTemplate.segments, [](const auto &segment) {
+        return segment.part && !segment.part->isWhole;
+      });
   setText(exec::kManifestAttr, text);
   setText(exec::kDeviceCodeAttr, device.binary);
   setText(exec::kDeviceTextAttr, device.text);

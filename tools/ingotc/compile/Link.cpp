@@ -321,6 +321,8 @@ static void addParts(const LinkInput &input, const std::vector<LinkLine> &lines,
     args.insert(args.end(), {"-u", "ingot_adapters"});
   if (input.isPruned)
     args.insert(args.end(), {"-u", "ingot_pruning"});
+  if (input.hasQuantizers)
+    args.insert(args.end(), {"-u", "ingot_quantizers"});
   if (input.hasEncodings)
     args.insert(args.end(),
                 {"-u", "ingot_encoded_states", "-u", "ingot_exported_codes"});

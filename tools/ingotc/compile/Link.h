@@ -40,6 +40,8 @@ struct LinkInput {
   bool hasAdapters = false;
   /// Whether what prunes weights is linked.
   bool isPruned = false;
+  /// Whether what sets scales from ranges is linked.
+  bool hasQuantizers = false;
   /// The level of x86-64 that every processor has on which the trainer runs:
   /// kernels for lower ones are left out.
   abi::CpuLevel level = abi::CpuLevel::Baseline;

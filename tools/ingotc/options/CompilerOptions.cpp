@@ -199,7 +199,7 @@ static void readTuning(llvm::StringRef what, Tuning &tuning) {
 namespace {
 /// Values of options of the model as they were written.
 struct ModelTexts {
-  std::vector<std::string> dims, values;
+  std::vector<std::string> dims, values, qat;
   std::string trainable, freeze, exportBase;
 };
 } // namespace
@@ -247,6 +247,16 @@ static void addModelOptions(CLI::App &app, CompilerOptions &options,
   app.add_option("--freeze", texts.freeze,
                  "parameters not to train (regular expression)")
       ->type_name("REGEX")
+      ->group(group);
+  app.add_option(
+         "--qat", texts.qat,
+         "train layers to be quantized, with the scales that exported "
+         "files have: int8[:per-channel,learned,reduce-range,fold] or, of "
+         "weights alone, int4[:block=N,learned]; of several the first "
+         "that matches a layer has it")
+      ->type_name("KIND[:SETTINGS][@REGEX]")
+      ->take_all()
+      ->allow_extra_args(false)
       ->group(group);
   app.add_flag("--untie", options.import.untie,
                "split parameters that PyTorch's exporter merged because they "
@@ -420,7 +430,6 @@ static bool isShaping(const CLI::Option &option) {
                             !llvm::is_contained(others, name));
 }
 
-/// Keeps the options that were given, whether on the command line or in a file.
 /// Throws unless --auto and --global-batch have what they need.
 static void checkPlanning(const CompilerOptions &options, bool isAutomatic,
                           bool isTuned, const Tuning &tuning) {
@@ -452,6 +461,36 @@ static void checkPlanning(const CompilerOptions &options, bool isAutomatic,
                      "sizes and of CPUs");
 }
 
+/// Throws if layers are quantized in training with what cannot have that.
+static void checkQuantization(const CompilerOptions &options) {
+  if (options.import.qat.empty())
+    return;
+  const PipelineOptions &pipeline = *options.pipeline;
+  auto refuse = [](const std::string &what, const std::string &hint) {
+    throw usageError("--qat", what, hint);
+  };
+  if (pipeline.target != "cpu")
+    refuse("ranges are observed on CPUs only", "compile with --target cpu");
+  if (pipeline.hasRanks())
+    refuse("ranks would observe ranges of their own",
+           "leave out --data-parallel and --mesh");
+  if (!pipeline.adapter.empty())
+    refuse("adapters have no quantized weights of their own",
+           "export the merged model first, and quantize that");
+  if (!pipeline.base.empty() ||
+      options.exportBase != onnx_import::BaseForm::Numbers)
+    refuse("the weights of --base are in codes, and not trained",
+           "leave out --base and --export-base");
+  if (pipeline.variants)
+    refuse("sizes of a dimension would observe ranges of their own",
+           "give each dimension one size");
+  if (options.emit == "lib" || options.emit == "onnx")
+    refuse("ranges are observed by trainers, and not by what --emit " +
+               options.emit + " writes",
+           "compile a trainer");
+}
+
+/// Keeps the options that were given, whether on the command line or in a file.
 static void keepGiven(const CLI::App &app, CompilerOptions &options) {
   constexpr llvm::StringLiteral others[] = {
       "auto",     "config", "dump-passes", "output",        "plan",
@@ -581,9 +620,13 @@ ingot::parseCompilerOptions(int argc, const char *const *argv) {
   options.import.trainable =
       unwrap(NamePattern::parse("trainable", texts.trainable));
   options.import.freeze = unwrap(NamePattern::parse("freeze", texts.freeze));
+  for (const std::string &text : texts.qat)
+    options.import.qat.push_back(
+        unwrap(onnx_import::QuantizationRule::parse(text)));
   options.import.withoutData = options.weights == "none";
   options.pipeline->variants =
       onnx_import::listVariants(options.import.dims).size() > 1;
+  checkQuantization(options);
   if (!options.cluster.empty()) {
     auto file = readInputFile(options.cluster, kMaxJsonBytes);
     if (!file)
@@ -671,6 +714,8 @@ std::string ingot::printPipeline(const CompilerOptions &options) {
     words.push_back("--trainable=" + import.trainable.getText());
   if (!import.freeze.empty())
     words.push_back("--freeze=" + import.freeze.getText());
+  for (const onnx_import::QuantizationRule &rule : import.qat)
+    words.push_back("--qat=" + rule.text);
   if (import.untie)
     words.push_back("--untie");
   if (import.withoutData)

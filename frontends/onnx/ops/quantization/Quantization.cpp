@@ -10,6 +10,7 @@
 #include "frontends/onnx/model/Tensors.h"
 #include "frontends/onnx/ops/nn/Windows.h"
 #include "frontends/onnx/ops/quantization/Narrow.h"
+#include "frontends/onnx/ops/quantization/Observe.h"
 
 using namespace mlir;
 using namespace ingot;
@@ -130,16 +131,25 @@ LogicalResult importQuantizeLinear(Node &node) {
   if (failed(type))
     return failure();
   Type f32 = node.b.getF32Type();
-  FailureOr<Value> scale =
-      spread(node, node.cast(node.in(1), f32), node.shape(0), axis);
+  Value x = node.cast(node.in(0), f32), one = node.cast(node.in(1), f32);
+  const Quantizer *quantizer =
+      node.graph.findQuantizer(node.getProto().input(1));
+  if (quantizer) {
+    observe(node, *quantizer, x);
+    // Where scales are not known, nobody reads the codes.
+    one = node.binary<MaxOp>(readScale(node, *quantizer, x),
+                             Quantizer::kLeastScale);
+  }
+  FailureOr<Value> scale = spread(node, one, node.shape(0), axis);
   FailureOr<Value> zeroPoint = readZeroPoint(node, 2, node.shape(0), axis);
   if (failed(scale) || failed(zeroPoint))
     return failure();
   FailureOr<Binding> result =
-      quantize(node, node.cast(node.in(0), f32), *scale, *zeroPoint, *type,
-               node.intAttr("saturate", 1));
+      quantize(node, x, *scale, *zeroPoint, *type, node.intAttr("saturate", 1));
   if (failed(result))
     return failure();
+  if (quantizer)
+    result->exact = x;
   node.setBinding(0, std::move(*result));
   return success();
 }
@@ -149,20 +159,32 @@ FailureOr<Value> dequantize(Node &node, size_t x, size_t scale, size_t zero,
                             int64_t axis) {
   ArrayRef<int64_t> shape = node.shape(x);
   Type f32 = node.b.getF32Type();
+  Value exact = node.binding(x)->exact, one = node.cast(node.in(scale), f32);
+  if (exact)
+    one = readScale(node,
+                    *node.graph.findQuantizer(
+                        node.getProto().input(static_cast<int>(scale))),
+                    exact);
   std::optional<NarrowType> narrow = narrowType(node.narrow(x));
   Value value = narrow ? decodeNarrow(node, node.in(x), *narrow)
                        : node.cast(node.in(x), f32);
   if (Value smooth = node.binding(x)->smooth)
     value = StraightThroughOp::create(node.b, node.loc, value.getType(),
                                       node.cast(smooth, f32), value);
-  FailureOr<Value> factor =
-      spread(node, node.cast(node.in(scale), f32), shape, axis);
+  FailureOr<Value> factor = spread(node, one, shape, axis);
   FailureOr<Value> offset = readZeroPoint(node, zero, shape, axis);
   if (failed(factor) || failed(offset))
     return failure();
   if (*offset)
     value = node.binary<SubOp>(value, *offset);
-  return node.binary<MulOp>(value, *factor);
+  value = node.binary<MulOp>(value, *factor);
+  if (!exact)
+    return value;
+  FailureOr<Value> isKnown =
+      spread(node, node.compare(Predicate::GT, one, 0.0), shape, axis);
+  if (failed(isKnown))
+    return failure();
+  return node.select(*isKnown, value, exact);
 }
 
 LogicalResult importDequantizeLinear(Node &node) {

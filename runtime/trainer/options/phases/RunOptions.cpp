@@ -105,6 +105,26 @@ void RunOptions::bindRates(CLI::App &app) {
       ->group(kRun);
 }
 
+static const Choices<RangeChoice> kRangeChoices = {
+    {"min-max", RangeChoice::MinMax},
+    {"percentile", RangeChoice::Percentile},
+    {"mse", RangeChoice::Error}};
+
+void RunOptions::bindCalibration(CLI::App &app) {
+  app.add_option("--calibrate", calibrate,
+                 "Set the scales of what is quantized by N batches of --data, "
+                 "spread evenly over it, before the first step; with --steps 0 "
+                 "that is all")
+      ->type_name("N")
+      ->check(atLeast(1))
+      ->group(kRun);
+  addChoice(app, "--calibration", calibration, kRangeChoices,
+            "The ranges for scales: all values, without the outermost 0.01%, "
+            "or with the least mean square error [min-max; mse for scales that "
+            "are trained]")
+      ->group(kRun);
+}
+
 static CLI::Validator isValueOf(const std::string &hyperparameter) {
   return CLI::Validator(
       [hyperparameter](std::string &text) {
@@ -191,6 +211,8 @@ void RunOptions::bind(CLI::App &app, const Manifest &manifest) {
       ->type_name("N")
       ->check(atLeast(0))
       ->group(kRun);
+  if (!manifest.quantizers.empty())
+    bindCalibration(app);
   if (manifest.target.tuning == TuningPlace::Host)
     app.add_option("--threads", threads,
                    "Threads of steps [OMP_NUM_THREADS, or the processors that "

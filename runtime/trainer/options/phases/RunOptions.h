@@ -27,6 +27,10 @@ struct CommandLine;
 /// The effect on the run of a step whose loss or gradients are not finite.
 enum class NanPolicy { Stop, Skip, Rollback };
 
+/// How ranges of what is quantized are chosen of the values that are seen: all
+/// of them, those without the outermost, or with the least mean square error.
+enum class RangeChoice { MinMax, Percentile, Error };
+
 struct RunOptions {
   std::optional<int64_t> epochs, steps;
   /// Whether the run evaluates and does nothing else.
@@ -53,6 +57,10 @@ struct RunOptions {
   std::optional<int64_t> threads;
   /// The loss scale of the first step, with dynamic loss scaling only.
   std::optional<double> lossScale;
+  /// The batches by which scales are set before the first step, of models that
+  /// are trained to be quantized.
+  std::optional<int64_t> calibrate;
+  std::optional<RangeChoice> calibration;
 
   /// Adds the options to the table.
   void bind(CLI::App &app, const Manifest &manifest);
@@ -71,6 +79,7 @@ struct RunOptions {
 
 private:
   void bindRates(CLI::App &app);
+  void bindCalibration(CLI::App &app);
   void bindHyperparameters(CLI::App &app, const Manifest &manifest);
 
   /// The words of --group, and whether norms and biases are not to decay.
