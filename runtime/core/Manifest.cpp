@@ -432,8 +432,7 @@ bool StateSpec::isOwn() const { return role == StateRole::Residual; }
 bool StateSpec::isSaved() const {
   // Constants of the graph are numbered (OutlineConstants): another trainer of
   // the model may have others, or in another order.
-  bool isConstant =
-      role == StateRole::Frozen && name.starts_with("constant/");
+  bool isConstant = role == StateRole::Frozen && name.starts_with("constant/");
   return init.kind != InitKind::Copy && role != StateRole::Accumulator &&
          role != StateRole::Coordinates && home != StateHome::Encoded &&
          !isConstant && !name.starts_with(abi::kTeacherPrefix);
