@@ -375,7 +375,7 @@ func.func @f(%a: tensor<2x2xf32>) -> tensor<2x2xbf16> {
 
 // -----
 
-// expected-error@+1 {{C6: a sharded state must be floating point and lie within its bucket}}
+// expected-error@+1 {{C6: a sharded state must be floating point, or codes, and lie within its bucket}}
 ingot.state moment @m : tensor<4xf32> = dense<0.0> : tensor<4xf32> {shard = #ingot.shard<first = 32, of = 35>}
 
 // -----
