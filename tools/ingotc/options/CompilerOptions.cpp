@@ -477,6 +477,9 @@ static void checkQuantization(const CompilerOptions &options) {
   if (!pipeline.adapter.empty())
     refuse("adapters have no quantized weights of their own",
            "export the merged model first, and quantize that");
+  if (!pipeline.prune.empty())
+    refuse("quantized weights are not pruned yet",
+           "prune first, and quantize what is exported");
   if (!pipeline.base.empty() ||
       options.exportBase != onnx_import::BaseForm::Numbers)
     refuse("the weights of --base are in codes, and not trained",
