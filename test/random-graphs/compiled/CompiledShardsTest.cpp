@@ -24,20 +24,21 @@ class CompiledShards
 /// Elements of two tensors in one bucket: the first one ends within a shard.
 constexpr int64_t kFirst = 70 * 100, kSecond = 333;
 constexpr int64_t kSecondAt = (kFirst + 31) / 32 * 32;
-constexpr int64_t kBucket = kSecondAt + kSecond;
+/// Of whole blocks, which the first tensor is large enough for.
+constexpr int64_t kBucket = (kSecondAt + kSecond + 255) / 256 * 256;
 
 constexpr const char *kSource = R"mlir(
 func.func @f(%a: tensor<70x100xf32> {ingot.name = "a"}, %b: tensor<333xf32> {ingot.name = "b"})
     -> (tensor<70x100xf32> {ingot.name = "c"}, tensor<333xf32> {ingot.name = "d"},
         tensor<f64> {ingot.name = "sum"}, tensor<f64> {ingot.name = "other"}) {
-  %bucket = ingot.reduce_scatter_start %a, %b : (tensor<70x100xf32>, tensor<333xf32>) -> tensor<7341xf32>
-  %0, %1 = ingot.reduce_scatter_wait %bucket : (tensor<7341xf32>) -> (tensor<70x100xf32>, tensor<333xf32>)
+  %bucket = ingot.reduce_scatter_start %a, %b : (tensor<70x100xf32>, tensor<333xf32>) -> tensor<7424xf32>
+  %0, %1 = ingot.reduce_scatter_wait %bucket : (tensor<7424xf32>) -> (tensor<70x100xf32>, tensor<333xf32>)
   %2 = ingot.mul %0, %0 : tensor<70x100xf32>
   %3 = ingot.mul %1, %1 : tensor<333xf32>
-  %s = ingot.shard_square_sum %0 at 0 of 7341 : tensor<70x100xf32> -> tensor<f64>
-  %t = ingot.shard_square_sum %1 at 7008 of 7341 : tensor<333xf32> -> tensor<f64>
-  %full = ingot.all_gather_start %2, %3 : (tensor<70x100xf32>, tensor<333xf32>) -> tensor<7341xf32>
-  %4, %5 = ingot.all_gather_wait %full : (tensor<7341xf32>) -> (tensor<70x100xf32>, tensor<333xf32>)
+  %s = ingot.shard_square_sum %0 at 0 of 7424 : tensor<70x100xf32> -> tensor<f64>
+  %t = ingot.shard_square_sum %1 at 7008 of 7424 : tensor<333xf32> -> tensor<f64>
+  %full = ingot.all_gather_start %2, %3 : (tensor<70x100xf32>, tensor<333xf32>) -> tensor<7424xf32>
+  %4, %5 = ingot.all_gather_wait %full : (tensor<7424xf32>) -> (tensor<70x100xf32>, tensor<333xf32>)
   return %4, %5, %s, %t : tensor<70x100xf32>, tensor<333xf32>, tensor<f64>, tensor<f64>
 }
 )mlir";
@@ -46,7 +47,7 @@ func.func @f(%a: tensor<70x100xf32> {ingot.name = "a"}, %b: tensor<333xf32> {ing
 
 TEST_P(CompiledShards, RunOneRanksElements) {
   auto [target, ranks] = GetParam();
-  static_assert(kSecondAt == 7008 && kBucket == 7341);
+  static_assert(kSecondAt == 7008 && kBucket == 7424);
   CompiledSource &source =
       CompiledSource::share(kSource, target, [](PassManager &) {});
   ASSERT_TRUE(source.getCompiled());

@@ -44,8 +44,9 @@ TEST(Ranges, ClipWhereRoundingWouldCostMore) {
   range.add(values.data(), static_cast<int64_t>(values.size()));
   RangeHistogram histogram(range);
   histogram.add(values.data(), static_cast<int64_t>(values.size()));
-  // With few steps the one value is clipped, and with many it is not.
-  EXPECT_LT(histogram.findLeastError(15).high, 4);
+  // With few steps the one value is clipped more than with many. Both ends are
+  // cut by the same share, of which the lower one has many values.
+  EXPECT_LT(histogram.findLeastError(15).high, 5);
   EXPECT_GT(histogram.findLeastError(255).high,
             histogram.findLeastError(15).high);
 }
