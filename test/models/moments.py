@@ -35,9 +35,9 @@ def train(bin_folder, folder, optimizer, saves):
     flags, states, saved = moments.list_flags(optimizer), [], None
     for step in range(1, saves + 1):
         before, saved = saved, folder / f"{optimizer}-{step}"
-        start = ["--resume", before] if before else ["--data", data, "--no-shuffle", "--lr", str(goldens.LR), *flags]
-        command = [trainer, *start, "--steps", str(step), "--save", saved]
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        start = ["--resume", before] if before else ["--lr", str(goldens.LR), *flags]
+        command = [trainer, "--data", data, "--no-shuffle", *start, "--steps", str(step), "--save", saved]
+        subprocess.run(command, check=True, capture_output=True)
         states.append(moments.read_states(saved))
     return states
 
