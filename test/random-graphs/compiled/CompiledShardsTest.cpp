@@ -24,7 +24,7 @@ class CompiledShards
 /// Elements of two tensors in one bucket: the first one ends within a shard.
 constexpr int64_t kFirst = 70 * 100, kSecond = 333;
 constexpr int64_t kSecondAt = (kFirst + 31) / 32 * 32;
-/// Of whole blocks, which the first tensor is large enough for.
+/// The bucket has whole blocks, which the first tensor is large enough for.
 constexpr int64_t kBucket = (kSecondAt + kSecond + 255) / 256 * 256;
 
 constexpr const char *kSource = R"mlir(
